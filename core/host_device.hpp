@@ -1,0 +1,10 @@
+#pragma once
+// Marks functions that the CPU compiler (for scalars and SIMD packs) and nvcc (for the device) both compile.
+// They are always inlined: the CPU kernels are built once per instruction set, and an out-of-line copy made for the
+// widest one must never be what the linker keeps for the others.
+
+#if defined(__CUDACC__)
+#define MHD_HD __host__ __device__ __forceinline__
+#else
+#define MHD_HD inline __attribute__((always_inline))
+#endif

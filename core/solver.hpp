@@ -1,0 +1,37 @@
+#pragma once
+// What the main loop asks of a backend. One solver advances the subdomain of one rank.
+
+#include <span>
+
+#include "core/diagnostics.hpp"
+#include "core/state.hpp"
+
+namespace mhd {
+
+/// Wall-clock seconds of the last step.
+struct StepTiming {
+  double compute = 0;   ///< right-hand sides and Runge-Kutta updates
+  double exchange = 0;  ///< packing, posting, unpacking of halos
+  double wait = 0;      ///< waiting for messages
+};
+
+class Solver {
+ public:
+  virtual ~Solver() = default;
+
+  /// Sets the interior of a slot from values [z][y][x] of the subdomain.
+  virtual void set_field(int slot, std::span<const double> values) = 0;
+  /// The interior of a slot at the present time; valid until the next call of a non-const member.
+  virtual FieldView field(int slot) = 0;
+  /// Advances by one Runge-Kutta step of size dt.
+  virtual void step(double dt) = 0;
+  /// Largest 1/dt of the Courant condition over this rank's cells (physics.md), of the present state.
+  virtual double courant_rate() = 0;
+  /// This rank's contribution to the series columns, of the present state.
+  virtual DiagnosticSums diagnostics() = 0;
+  /// False once a step since the last call has produced a non-finite value in this rank's cells.
+  virtual bool finite() = 0;
+  virtual StepTiming timing() const = 0;
+};
+
+}  // namespace mhd
