@@ -36,6 +36,10 @@ class Decomposition {
   std::vector<int> rank_of_;       ///< by x + sx (y + sy z)
 };
 
+/// Directions (components -1, 0, 1) in which a subdomain receives halo cells by message: the components that are not
+/// zero lie along split axes; faces and edges, corners only if asked for. In ascending order of x + 3 y + 9 z.
+std::vector<Int3> message_directions(Int3 subdomains, bool corners);
+
 /// Rank counts up to `limit` for which a decomposition of this grid exists.
 std::vector<int> feasible_rank_counts(const Grid& grid, int limit);
 

@@ -1,0 +1,14 @@
+#pragma once
+// `mhdsim check`: what a run will do, before it does it. Needs neither MPI nor a GPU.
+
+#include <string>
+
+#include "core/config.hpp"
+
+namespace mhd {
+
+/// The resolved configuration, decomposition over `ranks`, memory, halo traffic, and the files to be written.
+/// Throws Error where the run could not start.
+std::string check_text(const Config& config, int ranks);
+
+}  // namespace mhd

@@ -1,0 +1,241 @@
+#include "app/cli.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/bench.hpp"
+#include "app/check.hpp"
+#include "app/session.hpp"
+#include "app/simulation.hpp"
+#include "app/verify.hpp"
+#include "app/version.hpp"
+#include "core/error.hpp"
+#include "io/compare.hpp"
+#include "io/config_file.hpp"
+#include "io/info.hpp"
+
+namespace mhd {
+namespace {
+
+const std::map<std::string, Backend> backends{
+    {"auto", Backend::automatic}, {"cpu", Backend::cpu}, {"gpu", Backend::gpu}};
+
+/// The configuration and what may override it, common to the commands that take one.
+struct ConfigArguments {
+  std::string path;
+  std::vector<std::string> sets;
+  std::string output;
+  std::optional<Backend> backend;
+
+  void add_to(CLI::App& command) {
+    command.add_option("config", path, "run configuration (TOML)")->required()->option_text("CONFIG");
+    // One value per --set, so that the configuration may follow it.
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--set", [this](const std::vector<std::string>& v) { sets.insert(sets.end(), v.begin(), v.end()); },
+            "override a key, as table.key=value with a TOML value; may be repeated")
+        ->option_text("KEY=VALUE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all();
+  }
+  void add_backend_to(CLI::App& command) {
+    command.add_option("--backend", backend, "auto, cpu or gpu")
+        ->option_text("BACKEND")
+        ->transform(CLI::CheckedTransformer(backends));
+  }
+  /// Before MPI starts, so that errors cost nothing.
+  Config load() const {
+    Config config = load_config(path, sets);
+    if (!output.empty()) config.output.directory = output;
+    if (config.output.directory.empty())
+      config.output.directory = "runs/" + std::filesystem::path(path).stem().string();
+    if (backend) config.run.backend = *backend;
+    return config;
+  }
+};
+
+/// All ranks must run the same simulation, even if the file changed while they were starting.
+void require_same_config(const Config& config, const Comm& comm) {
+  const std::string mine = to_toml(config);
+  const bool same = comm.broadcast(mine) == mine;
+  if (comm.minimum(std::int64_t{same}) == 0)
+    throw Error(ExitCode::launch, "the ranks read different configurations: was the file changed during the start?",
+                ErrorScope::everywhere);
+}
+
+class CommandLine {
+ public:
+  CommandLine(int argc, char** argv) : argc_(argc), argv_(argv) {
+    app_.require_subcommand(1);
+    app_.set_version_flag(
+        "--version", [] { return version_text(); }, "print versions and backends");
+    add_run();
+    add_check();
+    add_verify();
+    add_bench();
+    add_diff();
+    add_info();
+  }
+
+  int run() {
+    try {
+      app_.parse(argc_, argv_);
+    } catch (const CLI::Success& e) {  // --help, --version
+      return launcher_rank() == 0 ? app_.exit(e) : 0;
+    } catch (const CLI::ParseError& e) {
+      if (launcher_rank() == 0) app_.exit(e);
+      return static_cast<int>(ExitCode::usage);
+    }
+    return exit_code_of(action_);
+  }
+
+ private:
+  void add_run() {
+    CLI::App& c = *app_.add_subcommand("run", "run a simulation");
+    config_.add_to(c);
+    config_.add_backend_to(c);
+    c.add_option("--output", config_.output, "run directory")->option_text("DIR");
+    c.add_flag("--overwrite", overwrite_, "replace the outputs of an earlier run in the run directory");
+    c.callback([this] {
+      action_ = [this] {
+        const Config config = config_.load();
+        const Session session(argc_, argv_);
+        require_same_config(config, session.comm());
+        return run_simulation(config, session.comm(), overwrite_);
+      };
+    });
+  }
+
+  void add_check() {
+    CLI::App& c = *app_.add_subcommand("check", "print what a run would do: no MPI, no GPU, no files");
+    config_.add_to(c);
+    config_.add_backend_to(c);
+    c.add_option("--output", config_.output, "run directory")->option_text("DIR");
+    c.add_option("--ranks", ranks_, "number of MPI ranks to plan for")->option_text("N")->check(CLI::Range(1, 1 << 24));
+    c.callback([this] {
+      action_ = [this] {
+        fmt::print("{}", check_text(config_.load(), ranks_));
+        return 0;
+      };
+    });
+  }
+
+  void add_verify() {
+    CLI::App& c = *app_.add_subcommand("verify", "run the solver and the slow model solution side by side");
+    config_.add_to(c);
+    config_.add_backend_to(c);
+    c.add_option("--steps", verify_.steps, "steps to take [10]")->option_text("N")->check(CLI::NonNegativeNumber);
+    c.add_option("--ulps", verify_.max_ulps, "largest error allowed [0]")
+        ->option_text("N")
+        ->check(CLI::NonNegativeNumber);
+    c.callback([this] {
+      action_ = [this] {
+        const Config config = config_.load();
+        const Session session(argc_, argv_);
+        require_same_config(config, session.comm());
+        return verify(config, session.comm(), verify_);
+      };
+    });
+  }
+
+  void add_bench() {
+    CLI::App& bench = *app_.add_subcommand("bench", "measure");
+    bench.require_subcommand(1);
+    CLI::App& c = *bench.add_subcommand("step", "time of a step, by the procedure of Pekkila et al. (2022)");
+    c.add_option("--cells", bench_cells_, "cells per direction: one number or three [128]")
+        ->option_text("N [N N]")
+        ->expected(1, 3)
+        ->check(CLI::PositiveNumber);
+    c.add_option("--order", bench_.order, "order of the finite differences [6]")
+        ->option_text("ORDER")
+        ->check(CLI::IsMember({2, 4, 6, 8}));
+    c.add_option("--physics", bench_.physics, "full, isothermal, entropy-hydro or hydro [full]")
+        ->option_text("NAME")
+        ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
+    c.add_option("--steps", bench_.steps, "timed steps [CPU 20; GPU 1000, from 512^3 cells on 100]")
+        ->option_text("N")
+        ->check(CLI::PositiveNumber);
+    c.add_option("--warmup", bench_.warmup, "steps before [CPU 3; GPU 100]")
+        ->option_text("N")
+        ->check(CLI::NonNegativeNumber);
+    c.add_flag("--courant", bench_.courant, "evaluate the Courant condition in each step, too");
+    c.add_option("--backend", bench_.backend, "auto, cpu or gpu")
+        ->option_text("BACKEND")
+        ->transform(CLI::CheckedTransformer(backends));
+    c.add_option("--decomposition", bench_decomposition_, "subdomains per direction")
+        ->option_text("X Y Z")
+        ->expected(3)
+        ->check(CLI::PositiveNumber);
+    c.add_option("--json", bench_.json, "write the result to this file")->option_text("FILE");
+    c.callback([this] {
+      action_ = [this] {
+        const auto& n = bench_cells_;
+        if (n.size() == 2)
+          throw Error(ExitCode::usage, "--cells: expected one number or three, found two", ErrorScope::everywhere);
+        if (n.size() == 1) bench_.cells = {n[0], n[0], n[0]};
+        if (n.size() == 3) bench_.cells = {n[0], n[1], n[2]};
+        const auto& d = bench_decomposition_;
+        if (d.size() == 3) bench_.decomposition = Int3{d[0], d[1], d[2]};
+        const Session session(argc_, argv_);
+        return bench_step(bench_, session.comm());
+      };
+    });
+  }
+
+  void add_diff() {
+    CLI::App& c = *app_.add_subcommand("diff", "compare two snapshots field by field");
+    c.add_option("a", diff_a_, "snapshot")->required()->option_text("A.h5");
+    c.add_option("b", diff_b_, "snapshot")->required()->option_text("B.h5");
+    c.add_option("--ulps", tolerance_.ulps, "largest difference allowed, in units of the last place [0]")
+        ->option_text("N")
+        ->check(CLI::NonNegativeNumber);
+    c.add_option("--rel", tolerance_.relative, "largest relative difference allowed")
+        ->option_text("X")
+        ->check(CLI::NonNegativeNumber);
+    c.callback([this] {
+      action_ = [this] {
+        const Comparison comparison = compare_snapshots(diff_a_, diff_b_, tolerance_);
+        fmt::print("{}", comparison_text(comparison, tolerance_));
+        return static_cast<int>(exceeds(comparison, tolerance_) ? ExitCode::difference : ExitCode::complete);
+      };
+    });
+  }
+
+  void add_info() {
+    CLI::App& c = *app_.add_subcommand("info", "describe a snapshot");
+    c.add_option("file", info_path_, "snapshot")->required()->option_text("FILE");
+    c.callback([this] {
+      action_ = [this] {
+        fmt::print("{}", info_text(info_path_));
+        return 0;
+      };
+    });
+  }
+
+  CLI::App app_{"mhdsim: compressible magnetohydrodynamics on many CPUs and GPUs", "mhdsim"};
+  int argc_;
+  char** argv_;
+  std::function<int()> action_;
+
+  ConfigArguments config_;
+  bool overwrite_ = false;
+  int ranks_ = 1;
+  VerifyOptions verify_;
+  BenchOptions bench_;
+  std::vector<int> bench_cells_, bench_decomposition_;
+  std::string diff_a_, diff_b_, info_path_;
+  Tolerance tolerance_;
+};
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) { return CommandLine(argc, argv).run(); }
+
+}  // namespace mhd

@@ -1,0 +1,49 @@
+#pragma once
+// What a run tells the person at the terminal: banner, progress, result. Rank 0 prints.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "core/config.hpp"
+#include "core/decomposition.hpp"
+#include "io/timing_log.hpp"
+
+namespace mhd {
+
+/// What will run, where and how; one fact per line.
+std::string banner(const Config& config, const Decomposition& decomposition, const std::string& backend,
+                   const std::string& run_directory);
+
+/// The last lines of a run: how it ended, how long it took.
+std::string closing_text(const RunSummary& summary, const std::string& run_directory);
+
+/// "1:02:03" or "2:03"
+std::string duration_text(double seconds);
+
+/// One line per report interval: step, t, dt, ns per cell and step, percent done, time left; on a terminal a bar that
+/// is drawn over.
+class Progress {
+ public:
+  explicit Progress(const Config& config);
+
+  /// After each step. Prints when the interval has passed.
+  void after_step(std::int64_t step, double t, double dt);
+  /// Ends the line of a bar, so that other text can follow.
+  void close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double fraction(std::int64_t step, double t) const;
+
+  TimeConfig time_;
+  double cells_;
+  bool terminal_;
+  bool bar_open_ = false;
+  std::chrono::duration<double> interval_;
+  Clock::time_point started_, printed_;
+  std::int64_t printed_step_ = 0;
+  double started_fraction_ = 0;
+};
+
+}  // namespace mhd

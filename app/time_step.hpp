@@ -1,0 +1,54 @@
+#pragma once
+// The time step that the configuration asks for: fixed, or from the Courant condition over all ranks.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "core/comm.hpp"
+#include "core/config.hpp"
+#include "core/error.hpp"
+#include "core/solver.hpp"
+
+namespace mhd {
+
+class TimeStep {
+ public:
+  TimeStep(const TimeConfig& config, const Comm& comm) : config_(config), comm_(comm) {}
+
+  /// Collective. The step from the present state, before it is shortened to meet an output; nothing where the Courant
+  /// condition is not finite. The condition is evaluated every courant_interval steps and holds in between. Throws
+  /// Error(numerics, everywhere) below time.min_dt and where t + dt = t.
+  std::optional<double> natural(Solver& solver, std::int64_t step, double t) {
+    if (config_.dt) return config_.dt;
+    if (!dt_ || step % config_.courant_interval == 0) {
+      const double rate = solver.courant_rate();
+      // MPI's maximum does not carry NaN; infinity does as well.
+      const double largest = comm_.maximum(std::isfinite(rate) ? rate : std::numeric_limits<double>::infinity());
+      if (std::isinf(largest)) return std::nullopt;
+      dt_ = 1 / largest;
+    }
+    if (*dt_ < config_.min_dt || t + *dt_ == t)
+      throw Error(ExitCode::numerics,
+                  "the time step collapsed: after step " + std::to_string(step) + " (t = " + std::to_string(t) +
+                      ") the Courant condition asks for dt = " + scientific(*dt_) +
+                      ", below time.min_dt = " + scientific(config_.min_dt) + " or too small to change t",
+                  ErrorScope::everywhere);
+    return dt_;
+  }
+
+ private:
+  static std::string scientific(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.6g", value);
+    return text;
+  }
+
+  TimeConfig config_;
+  Comm comm_;
+  std::optional<double> dt_;
+};
+
+}  // namespace mhd

@@ -1,0 +1,277 @@
+#include "gpu/solver_gpu.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/coefficients.hpp"
+#include "core/error.hpp"
+#include "gpu/device.hpp"
+#include "gpu/halo.hpp"
+#include "gpu/reduce.hpp"
+#include "gpu/state.hpp"
+
+namespace mhd {
+
+using namespace gpu;
+
+namespace {
+
+DeviceInfo current_device() {
+  int index = 0;
+  check_cuda(cudaGetDevice(&index), "cudaGetDevice");
+  return device_info(index);
+}
+
+std::size_t shared_limit(int device) {
+  int bytes = 0;
+  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+  return static_cast<std::size_t>(bytes);
+}
+
+/// The kernel for this device: with tensor copies where it has them and the shared memory suffices.
+SubstepKernel choose_kernel(int radius, FieldSet fields, const DeviceInfo& device, bool tensor_copies) {
+  const std::size_t limit = shared_limit(device.index);
+  if (tensor_copies && device.major >= 9) {
+    const SubstepKernel kernel = substep_kernel(radius, fields, true);
+    if (kernel.shape.shared_bytes <= limit) return kernel;
+  }
+  const SubstepKernel kernel = substep_kernel(radius, fields, false);
+  if (kernel.shape.shared_bytes > limit)
+    throw Error(ExitCode::device,
+                device.name + " has " + std::to_string(limit / 1024) + " KiB of shared memory per block, but " +
+                    std::to_string(kernel.shape.shared_bytes / 1024) +
+                    " KiB are needed; use a data-centre GPU (A100 or later) or run.backend = \"cpu\"");
+  return kernel;
+}
+
+std::string gibibytes(std::size_t bytes) {
+  const double value = static_cast<double>(bytes) / (1 << 30);
+  return std::to_string(std::llround(value * 10) / 10) + "." + std::to_string(std::llround(value * 10) % 10) + " GiB";
+}
+
+void require_memory(const Decomposition& decomposition, int rank, FieldSet fields, bool corners,
+                    const DeviceInfo& device) {
+  const std::size_t needed = device_bytes(decomposition, rank, fields, corners);
+  if (needed <= device.free_bytes) return;
+  const int devices = devices_needed(decomposition.grid(), fields, device.free_bytes);
+  throw Error(ExitCode::device, to_string(decomposition.box(rank).size()) + " cells need " + gibibytes(needed) +
+                                    ", but " + device.name + " has " + gibibytes(device.free_bytes) + " free; " +
+                                    (devices > 0 ? std::to_string(devices) + " such GPUs would hold the grid of " +
+                                                       to_string(decomposition.grid().cells) + " cells"
+                                                 : std::string("no number of such GPUs would hold this grid")));
+}
+
+}  // namespace
+
+class GpuSolver::Implementation {
+ public:
+  Implementation(const Config& config, const Decomposition& decomposition, const Comm& comm, GpuOptions options)
+      : fields_(config.physics.fields()),
+        device_(current_device()),
+        layout_(decomposition, comm.rank()),
+        kernel_(choose_kernel(layout_.radius, fields_, device_, options.tensor_copies)),
+        reductions_(reduction_kernels(layout_.radius, fields_)) {
+    require_memory(decomposition, comm.rank(), fields_, config.run.exchange_corners, device_);
+    kernel_.prepare();
+    current_.emplace(layout_, fields_.count(), kernel_.shape);
+    other_.emplace(layout_, fields_.count(), kernel_.shape);
+    const HaloPlan plan(decomposition, comm.rank(), config.run.exchange_corners);
+    if (!plan.messages.empty()) halo_.emplace(plan, layout_, fields_.count(), comm);
+    results_ = device_buffer<ReductionResults>(1);
+    host_results_ = pinned_buffer<ReductionResults>(1);
+    check_cuda(cudaMemset(results_.data(), 0, sizeof(ReductionResults)), "cudaMemset");
+    // What the default stream did must be over before our non-blocking stream starts.
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+
+    arguments_.coefficients = coefficients(config);
+    arguments_.region = {{0, 0, 0}, layout_.cells};
+    arguments_.nonfinite = &results_.data()->bad_step;
+    choose_tiles(arguments_, kernel_.shape, layout_.radius, device_.multiprocessors);
+  }
+
+  void set_field(int slot, std::span<const double> values) {
+    const Int3 n = layout_.cells;
+    if (static_cast<std::int64_t>(values.size()) != n.product())
+      throw Error(ExitCode::internal, "set_field: " + std::to_string(values.size()) +
+                                          " values given for a subdomain of " + to_string(n) + " cells");
+    copy(interior(slot), host(const_cast<double*>(values.data())), cudaMemcpyHostToDevice);
+    stream_.synchronize();
+    halos_valid_ = false;
+  }
+
+  FieldView field(int slot) {
+    if (staging_.size() == 0) staging_ = pinned_buffer<double>(layout_.cells.product());
+    download(slot, staging_.data());
+    stream_.synchronize();
+    return view(staging_.data());
+  }
+
+  std::vector<FieldView> capture(std::span<const int> slots) {
+    const std::size_t size = layout_.cells.product();
+    if (captured_.size() < size * slots.size()) captured_ = pinned_buffer<double>(size * slots.size());
+    std::vector<FieldView> views;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      download(slots[i], captured_.data() + i * size);
+      views.push_back(view(captured_.data() + i * size));
+    }
+    stream_.synchronize();
+    return views;
+  }
+
+  void step(double dt) {
+    stream_.record(start_);
+    if (halo_) halo_->reset_timing();
+    for (int substep = 0; substep < substeps; ++substep) {
+      fill_halos();
+      arguments_.runge_kutta = substep_coefficients(substep, dt);
+      arguments_.fields = pointers();
+      kernel_.launch(arguments_, current_->padded_tile(), other_->tile(), substep == 0, stream_.get());
+      std::swap(current_, other_);
+      halos_valid_ = !halo_;  // the kernel itself has stored the periodic images
+    }
+    stream_.record(stop_);
+    stepped_ = true;
+  }
+
+  double courant_rate() {
+    fill_halos();
+    clear_reductions(results_.data(), stream_.get());
+    reductions_.courant(arguments_.coefficients, pointers(), results_.data(), device_.multiprocessors, stream_.get());
+    fetch_results();
+    const auto bits = host_results_.data()->courant_bits;
+    if (bits >= 0x7ff0000000000000ULL) return std::numeric_limits<double>::quiet_NaN();
+    return std::sqrt(std::bit_cast<double>(bits));
+  }
+
+  DiagnosticSums diagnostics() {
+    fill_halos();
+    clear_reductions(results_.data(), stream_.get());
+    reductions_.diagnostics(arguments_.coefficients, pointers(), results_.data(), device_.multiprocessors,
+                            stream_.get());
+    fetch_results();
+    const ReductionResults& r = *host_results_.data();
+    DiagnosticSums sums(fields_);
+    for (int s = 0; s < sum_of::count; ++s) {
+      std::int64_t packed[ExactSum::limbs + 1];
+      for (int i = 0; i <= ExactSum::limbs; ++i) packed[i] = static_cast<std::int64_t>(r.limbs[s][i]);
+      sums.sums[s] = ExactSum::unpack(packed);
+    }
+    for (int m = 0; m < max_of::count; ++m)
+      sums.maxima[m] = std::bit_cast<double>(static_cast<std::int64_t>(order_key(r.maxima[m])));
+    sums.nonfinite = static_cast<std::int64_t>(r.nonfinite);
+    return sums;
+  }
+
+  bool finite() {
+    fetch_results();
+    if (host_results_.data()->bad_step == 0) return true;
+    check_cuda(cudaMemsetAsync(&results_.data()->bad_step, 0, sizeof(int), stream_.get()), "cudaMemsetAsync");
+    return false;
+  }
+
+  StepTiming timing() const {
+    if (!stepped_) return {};
+    stop_.synchronize();
+    StepTiming timing = halo_ ? halo_->timing() : StepTiming{};
+    timing.compute = std::max(0.0, stop_.seconds_since(start_) - timing.exchange - timing.wait);
+    return timing;
+  }
+
+  void synchronize() const { stream_.synchronize(); }
+
+  std::string description() const {
+    const TileShape& s = kernel_.shape;
+    return std::to_string(s.tile_x) + " x " + std::to_string(s.tile_y) + " tile of " + std::to_string(s.threads) +
+           " threads, " + std::to_string(arguments_.chunk) + " planes per block, " +
+           std::to_string(arguments_.tiles.product()) + " blocks on " + std::to_string(device_.multiprocessors) +
+           " multiprocessors, planes by " + (s.tensor_copies ? "tensor copies" : "asynchronous copies");
+  }
+
+ private:
+  FieldPointers pointers() const {
+    FieldPointers f;
+    f.in = current_->cell(0);
+    f.out = other_->cell(0);
+    f.stride_y = layout_.stride_y;
+    f.stride_z = layout_.stride_z;
+    f.stride_field = layout_.field_size;
+    f.cells = layout_.cells;
+    f.wrap_z = !layout_.split[2];
+    f.image_x = f.image_y = !halo_;
+    f.first_row = -layout_.halo_y;
+    f.last_row = layout_.cells.y + layout_.halo_y;
+    return f;
+  }
+
+  void fill_halos() {
+    if (halos_valid_) return;
+    if (halo_)
+      halo_->exchange(current_->cell(0), stream_);
+    else
+      fill_images(current_->cell(0), layout_, fields_.count(), stream_.get());
+    halos_valid_ = true;
+  }
+
+  void fetch_results() {
+    check_cuda(cudaMemcpyAsync(host_results_.data(), results_.data(), sizeof(ReductionResults), cudaMemcpyDeviceToHost,
+                               stream_.get()),
+               "cudaMemcpyAsync(reduction results)");
+    stream_.synchronize();
+  }
+
+  FieldView view(const double* data) const {
+    const Int3 n = layout_.cells;
+    return {data, n, n.x, std::ptrdiff_t{n.x} * n.y};
+  }
+  cudaPitchedPtr interior(int slot) const {
+    return make_cudaPitchedPtr(current_->cell(slot), layout_.stride_y * sizeof(double), layout_.stride_y,
+                               layout_.rows());
+  }
+  cudaPitchedPtr host(double* data) const {
+    return make_cudaPitchedPtr(data, layout_.cells.x * sizeof(double), layout_.cells.x, layout_.cells.y);
+  }
+  void copy(const cudaPitchedPtr& to, const cudaPitchedPtr& from, cudaMemcpyKind kind) {
+    cudaMemcpy3DParms p{};
+    p.srcPtr = from;
+    p.dstPtr = to;
+    p.extent = make_cudaExtent(layout_.cells.x * sizeof(double), layout_.cells.y, layout_.cells.z);
+    p.kind = kind;
+    check_cuda(cudaMemcpy3DAsync(&p, stream_.get()), "cudaMemcpy3DAsync(field)");
+  }
+  void download(int slot, double* to) { copy(host(to), interior(slot), cudaMemcpyDeviceToHost); }
+
+  FieldSet fields_;
+  DeviceInfo device_;
+  Layout layout_;
+  SubstepKernel kernel_;
+  ReductionKernels reductions_;
+  SubstepArguments arguments_;
+  Stream stream_;
+  Event start_{true}, stop_{true};
+  std::optional<DeviceState> current_, other_;
+  std::optional<StagedHalo> halo_;
+  DeviceBuffer<ReductionResults> results_;
+  PinnedBuffer<ReductionResults> host_results_;
+  PinnedBuffer<double> staging_, captured_;
+  bool halos_valid_ = false, stepped_ = false;
+};
+
+GpuSolver::GpuSolver(const Config& config, const Decomposition& decomposition, const Comm& comm, GpuOptions options)
+    : implementation_(std::make_unique<Implementation>(config, decomposition, comm, options)) {}
+GpuSolver::~GpuSolver() = default;
+
+void GpuSolver::set_field(int slot, std::span<const double> values) { implementation_->set_field(slot, values); }
+FieldView GpuSolver::field(int slot) { return implementation_->field(slot); }
+void GpuSolver::step(double dt) { implementation_->step(dt); }
+double GpuSolver::courant_rate() { return implementation_->courant_rate(); }
+DiagnosticSums GpuSolver::diagnostics() { return implementation_->diagnostics(); }
+bool GpuSolver::finite() { return implementation_->finite(); }
+StepTiming GpuSolver::timing() const { return implementation_->timing(); }
+std::vector<FieldView> GpuSolver::capture(std::span<const int> slots) { return implementation_->capture(slots); }
+void GpuSolver::synchronize() const { implementation_->synchronize(); }
+std::string GpuSolver::description() const { return implementation_->description(); }
+
+}  // namespace mhd

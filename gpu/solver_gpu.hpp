@@ -1,0 +1,52 @@
+#pragma once
+// The GPU backend: one subdomain per rank in device memory. No CUDA headers here.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/comm.hpp"
+#include "core/config.hpp"
+#include "core/decomposition.hpp"
+#include "core/solver.hpp"
+
+namespace mhd {
+
+struct GpuOptions {
+  /// Planes are fetched by the tensor memory accelerator where the device has one; off for tests of the other way.
+  bool tensor_copies = true;
+};
+
+class GpuSolver final : public Solver {
+ public:
+  /// On the device that is current (gpu::select_device). Collective over `comm`, whose size is that of the
+  /// decomposition. Throws Error(device) where the grid does not fit, naming how many GPUs would hold it.
+  GpuSolver(const Config& config, const Decomposition& decomposition, const Comm& comm, GpuOptions options = {});
+  ~GpuSolver() override;
+
+  void set_field(int slot, std::span<const double> values) override;
+  FieldView field(int slot) override;
+  /// Returns when the step is queued; errors of the device may be thrown by a later call.
+  void step(double dt) override;
+  double courant_rate() override;
+  DiagnosticSums diagnostics() override;
+  bool finite() override;
+  /// Waits for the last step. All of it counts as compute on one rank.
+  StepTiming timing() const override;
+
+  /// Copies fields to pinned host memory of the solver. The views stay valid while further steps run, until the next
+  /// call: a host thread may write them meanwhile. One view per slot, in order.
+  std::vector<FieldView> capture(std::span<const int> slots);
+
+  /// Waits until the device has done all that was queued.
+  void synchronize() const;
+  /// Which kernel runs with which tile, for the banner.
+  std::string description() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace mhd

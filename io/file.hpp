@@ -1,0 +1,47 @@
+#pragma once
+// Plain files: complete or absent, and every error with the path and the system's reason (ExitCode::io).
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mhd {
+
+/// "cannot <operation> <path>: <text of errno>" as an Error(io).
+[[noreturn]] void throw_file_error(const std::string& operation, const std::string& path, int error_number);
+
+/// The name a file has until it is complete: path + ".partial", in the same directory so that a rename is atomic.
+std::string partial_name(const std::string& path);
+
+/// Makes a closed file durable and gives it its final name: fsync, rename, fsync of the directory.
+void publish_file(const std::string& partial, const std::string& path);
+
+/// Replaces a file by `text` so that a reader, or a crash, sees the old content or the new one and nothing between.
+void write_file_atomically(const std::string& path, std::string_view text);
+
+/// Reserves disk space for a closed file that has its final size already, so that a full disk or quota is an error now
+/// and not in the middle of a collective write. Does nothing on file systems that cannot reserve.
+void reserve_space(const std::string& path);
+
+/// A text file written from the start, line by line. Errors, a full disk among them, are thrown with the path.
+class TextWriter {
+ public:
+  explicit TextWriter(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  void write(std::string_view text);
+  /// Hands what was written to the operating system.
+  void flush();
+  /// Flushes and closes; the destructor alone cannot report errors.
+  void close();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace mhd

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# From a fresh machine to a finished run and its picture: installs what is missing, builds, runs configs/quickstart.toml
+# on all cores. May be repeated. The environment variable MHDSIM_PRESET names another preset than release.
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+preset=${MHDSIM_PRESET:-release}
+config=configs/quickstart.toml
+run=runs/quickstart
+
+install_packages "${build_packages[@]}" "${picture_packages[@]}"
+configure "$preset"
+build "$preset" mhdsim
+mhdsim=build/$preset/mhdsim
+
+# As many ranks as cores, or the next smaller number that the grid can be divided over.
+ranks=$(cores)
+until "$mhdsim" check "$config" --ranks "$ranks" >/dev/null 2>&1 || ((ranks == 1)); do ranks=$((ranks - 1)); done
+
+say "running $config on $ranks ranks"
+"$(mpiexec_of "$preset")" -n "$ranks" "$mhdsim" run "$config" --output "$run" --overwrite </dev/null
+
+say "drawing"
+"$(python_with_pictures)" scripts/plot.py "$run"
+
+say "files"
+find "$run" -type f -printf '%10s bytes  %p\n' | sort -k 3
+for picture in "$run"/*.png; do
+  [[ -e $picture ]] || die "scripts/plot.py drew no picture in $run"
+  printf '\nThe picture: %s\n' "$PWD/$picture"
+done
