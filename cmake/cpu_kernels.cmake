@@ -4,13 +4,23 @@
 
 set(cpu_kernel "${PROJECT_SOURCE_DIR}/core/cpu_kernel.cpp")
 
+set(kernel_options -O3)
+if(MHDSIM_SANITIZE)
+  # The checks of every local variable and operation make these translation units take many minutes; what is checked is
+  # that loads and stores stay inside their arrays.
+  set(kernel_options -O2 -fno-sanitize=undefined -fno-sanitize-address-use-after-scope)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND kernel_options "SHELL:--param asan-stack=0")
+  endif()
+endif()
+
 # An object library mhd_kernel_<isa> with the given compile options, made part of mhd_core.
 function(mhd_cpu_kernel isa)
   set(target mhd_kernel_${isa})
   add_library(${target} OBJECT "${cpu_kernel}")
   target_link_libraries(${target} PRIVATE mhd_options mhd_mpi)
   target_compile_definitions(${target} PRIVATE MHD_ISA=${isa})
-  target_compile_options(${target} PRIVATE ${ARGN} -O3)
+  target_compile_options(${target} PRIVATE ${ARGN} ${kernel_options})
   target_sources(mhd_core PRIVATE $<TARGET_OBJECTS:${target}>)
   set(cpu_kernel_isas ${cpu_kernel_isas} ${isa} PARENT_SCOPE)
 endfunction()

@@ -21,7 +21,8 @@ if(MHDSIM_HAVE_CUDA)
   list(JOIN floating_point "," cuda_floating_point)
   list(JOIN warnings "," cuda_warnings)
   string(APPEND cuda_warnings ",-Wno-unknown-pragmas")  # those meant for the device
-  set(cuda_options -fmad=false --expt-relaxed-constexpr "SHELL:-Xcompiler ${cuda_floating_point}"
+  set(cuda_options -fmad=false --expt-relaxed-constexpr -diag-suppress=1675  # "#pragma GCC unroll" is for the host
+                   "SHELL:-Xcompiler ${cuda_floating_point}"
                    "SHELL:-Xcompiler ${cuda_warnings}")
   if(MHDSIM_WERROR)
     list(APPEND cuda_options -Werror=all-warnings)

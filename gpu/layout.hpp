@@ -27,8 +27,8 @@ struct Layout {
   Layout() = default;
   Layout(const Decomposition& decomposition, int rank);
 
-  std::int64_t rows() const { return cells.y + 2 * std::int64_t{halo_y}; }
-  std::int64_t planes() const { return cells.z + 2 * std::int64_t{halo_z}; }
+  constexpr std::int64_t rows() const { return cells.y + 2 * std::int64_t{halo_y}; }
+  constexpr std::int64_t planes() const { return cells.z + 2 * std::int64_t{halo_z}; }
   /// Offset of cell (0, 0, 0) from the start of a field.
   std::int64_t origin() const { return left + halo_y * stride_y + halo_z * stride_z; }
   std::size_t state_bytes(int fields) const { return static_cast<std::size_t>(field_size) * fields * sizeof(double); }
