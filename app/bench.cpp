@@ -8,6 +8,7 @@
 
 #include "app/backend.hpp"
 #include "app/initialise.hpp"
+#include "app/report.hpp"
 #include "app/version.hpp"
 #include "core/error.hpp"
 #include "core/statistics.hpp"
@@ -26,7 +27,7 @@ Config benchmark_config(const BenchOptions& o) {
   c.grid.decomposition = o.decomposition;
   c.time.dt = benchmark_dt;
   c.time.max_steps = 1;
-  c.run.backend = o.backend;
+  c.run.backend = o.backend.value_or(Backend::automatic);
   c.initial.kind = InitialKind::random;
   PhysicsConfig& p = c.physics;
   p.magnetic = o.physics == "full" || o.physics == "isothermal";
@@ -88,17 +89,16 @@ int bench_step(const BenchOptions& options, const Comm& comm) {
   for (double& p : parts) p *= ns / static_cast<double>(steps);
   agree(comm, [&] {
     if (!comm.root()) return;
-    fmt::print(
-        "bench step: {} cells, order {}, {}, {} ranks ({}), {}\n"
-        "  {} warm-up and {} timed steps, dt = {}{}\n"
-        "  median {:.4g} ns per cell and step ({:.4g} ms per step, {:.4g} cell updates/s)\n"
-        "  10th percentile {:.4g}, 90th {:.4g}, minimum {:.4g} ns\n"
-        "  of which compute {:.4g}, exchange {:.4g}, wait {:.4g} ns (means, slowest rank)\n",
-        to_string(config.grid.cells), config.grid.order, options.physics, comm.size(),
-        to_string(decomposition.subdomains()), chosen.description, warmup, steps, benchmark_dt,
-        options.courant ? ", with the Courant condition each step" : "", t.median * ns, t.median * 1e3,
-        cells / t.median, t.p10 * ns, t.p90 * ns, t.minimum * ns, parts[0], parts[1], parts[2]);
-    std::fflush(stdout);
+    print_result(
+        fmt::format("bench step: {} cells, order {}, {}, {} ranks ({}), {}\n"
+                    "  {} warm-up and {} timed steps, dt = {}{}\n"
+                    "  median {:.4g} ns per cell and step ({:.4g} ms per step, {:.4g} cell updates/s)\n"
+                    "  10th percentile {:.4g}, 90th {:.4g}, minimum {:.4g} ns\n"
+                    "  of which compute {:.4g}, exchange {:.4g}, wait {:.4g} ns (means, slowest rank)\n",
+                    to_string(config.grid.cells), config.grid.order, options.physics, comm.size(),
+                    to_string(decomposition.subdomains()), chosen.description, warmup, steps, benchmark_dt,
+                    options.courant ? ", with the Courant condition each step" : "", t.median * ns, t.median * 1e3,
+                    cells / t.median, t.p10 * ns, t.p90 * ns, t.minimum * ns, parts[0], parts[1], parts[2]));
     if (options.json.empty()) return;
     const BuildInfo build = build_info();
     write_file_atomically(

@@ -17,7 +17,7 @@ struct BenchOptions {
   std::string physics = "full";               ///< full, isothermal (MHD), entropy-hydro, hydro
   std::optional<std::int64_t> warmup, steps;  ///< absent: of the paper on a GPU, fewer on a CPU
   bool courant = false;                       ///< evaluate the Courant condition in each step as well
-  Backend backend = Backend::automatic;
+  std::optional<Backend> backend;             ///< absent: automatic
   std::optional<Int3> decomposition;
   std::string json;  ///< file to write; empty: none
 };

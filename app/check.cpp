@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "app/outputs.hpp"
 #include "core/decomposition.hpp"
+#include "core/schedule.hpp"
 #include "core/solver_cpu.hpp"
 #include "io/config_file.hpp"
 #include "io/snapshot.hpp"
@@ -25,28 +28,62 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, units[unit]);
 }
 
-/// Steps of the run, where the configuration determines them.
-std::optional<double> steps_of(const TimeConfig& t) {
-  std::optional<double> steps;
-  if (t.dt && t.end) steps = std::ceil(*t.end / *t.dt - 1e-9);
-  if (t.max_steps) steps = std::min(steps.value_or(HUGE_VAL), static_cast<double>(*t.max_steps));
-  if (!t.dt && t.end) return std::nullopt;  // the end may come first
-  return steps;
+/// What the configuration alone determines; absent where that depends on the solution.
+struct Plan {
+  std::optional<double> steps, snapshots, rows;
+};
+
+constexpr double most_steps_counted = 1e7;  // a fraction of a second
+
+/// Goes through the steps of a run with a fixed time step as the run itself will.
+Plan plan_of_fixed_step(const Config& config) {
+  const TimeConfig& time = config.time;
+  const OutputConfig& o = config.output;
+  const Cadence snapshots = snapshot_cadence(o), series = series_cadence(o);
+  const double end = time.end.value_or(HUGE_VAL);
+  const auto max_steps = time.max_steps.value_or(std::numeric_limits<std::int64_t>::max());
+  std::int64_t step = 0, files = 0, rows = 0;
+  double t = 0;
+  const auto snapshot_due = [&] { return step == 0 ? o.snapshot_at_start : snapshots.due(step, t); };
+  for (; t < end && step < max_steps; ++step) {
+    if (static_cast<double>(step) >= most_steps_counted) return {};
+    files += snapshot_due();
+    rows += series.due(step, t);
+    t = choose_step(t, *time.dt, std::min({end, snapshots.next_time(t), series.next_time(t)})).next_time;
+  }
+  files += o.snapshot_at_end || snapshot_due();
+  return {static_cast<double>(step), static_cast<double>(files), static_cast<double>(rows + 1)};
 }
 
-/// How often a cadence falls into the run, both ends included; nothing where that depends on the solution.
-std::optional<double> count_of(const Cadence& c, const TimeConfig& t) {
-  const std::optional<double> steps = steps_of(t);
-  if (c.steps) return steps ? std::optional(std::floor(*steps / static_cast<double>(*c.steps)) + 1) : std::nullopt;
-  if (!c.interval) return 0;
-  if (!t.end || t.max_steps) return std::nullopt;
-  return std::floor(*t.end / *c.interval + 1e-9) + 1;
+/// With the Courant condition the steps are known where only their number ends the run, the times where only t does.
+Plan plan_of(const Config& config) {
+  const TimeConfig& time = config.time;
+  const OutputConfig& o = config.output;
+  if (time.dt) return plan_of_fixed_step(config);
+  Plan plan;
+  if (time.max_steps && !time.end) plan.steps = static_cast<double>(*time.max_steps);
+  // Events of a cadence after the start and before the end, and whether the end is one as well.
+  const auto between = [&](const Cadence& c) -> std::optional<std::pair<double, bool>> {
+    const auto count = [](double whole, double part) {
+      const double ratio = whole / part, nearest = std::round(ratio);
+      const bool at_end = std::abs(ratio - nearest) <= 1e-9;
+      return std::pair(std::max(0.0, at_end ? nearest - 1 : std::floor(ratio)), at_end);
+    };
+    if (c.steps) return plan.steps ? std::optional(count(*plan.steps, static_cast<double>(*c.steps))) : std::nullopt;
+    if (c.interval) return time.end && !time.max_steps ? std::optional(count(*time.end, *c.interval)) : std::nullopt;
+    return std::pair(0.0, false);
+  };
+  const bool no_step = time.max_steps == 0 || time.end == 0.0;
+  if (const auto inner = between(series_cadence(o))) plan.rows = inner->first + (no_step ? 1 : 2);
+  if (const auto inner = between(snapshot_cadence(o)))
+    plan.snapshots = no_step ? double(o.snapshot_at_start || o.snapshot_at_end)
+                             : inner->first + o.snapshot_at_start + (o.snapshot_at_end || inner->second);
+  return plan;
 }
 
 std::string cadence_text(const Cadence& c) {
   if (c.steps) return fmt::format("every {} steps", *c.steps);
-  if (c.interval) return fmt::format("every {} of time", *c.interval);
-  return "only";
+  return fmt::format("every {} of time", *c.interval);
 }
 
 std::string decomposition_text(const Config& config, const Decomposition& d) {
@@ -81,32 +118,24 @@ std::string output_text(const Config& config) {
   const auto size =
       static_cast<double>(snapshot_bytes(Grid(config.grid), static_cast<int>(fields.size()), o.snapshot_precision));
   const Cadence snapshots = snapshot_cadence(o);
-  std::optional<double> count;
-  bool start_or_end_only = !snapshots.steps && !snapshots.interval;
-  if (start_or_end_only) {
-    count = (o.snapshot_at_start ? 1 : 0) + (o.snapshot_at_end ? 1 : 0);
-  } else if ((count = count_of(snapshots, config.time))) {
-    if (!o.snapshot_at_start) *count -= 1;
-    const std::optional<double> steps = steps_of(config.time);
-    const bool on_end = snapshots.steps ? steps && std::fmod(*steps, static_cast<double>(*snapshots.steps)) == 0
-                                        : snapshots.due(1, *config.time.end);
-    if (o.snapshot_at_end && !on_end) *count += 1;
-  }
+  const Plan plan = plan_of(config);
+  std::string when = snapshots.steps || snapshots.interval ? cadence_text(snapshots) : "";
+  for (const auto& [wanted, text] : {std::pair(o.snapshot_at_start, "at the start"), {o.snapshot_at_end, "at the end"}})
+    if (wanted) when += (when.empty() ? "" : ", ") + std::string(text);
+  if (when.empty()) when = "none";
   std::string text = fmt::format("output into {}\n", o.directory);
   std::string names;
   for (const Field f : fields) names += (names.empty() ? "" : " ") + std::string(name(f));
-  text += fmt::format("  snapshots              {} ({}, {})\n",
-                      start_or_end_only ? "at start and end only, as set" : cadence_text(snapshots), names,
+  text += fmt::format("  snapshots              {} ({}, {})\n", when, names,
                       o.snapshot_precision == Precision::float64 ? "float64" : "float32");
-  text += count ? fmt::format("  snapshot files         {:.0f} of {}, {} in all\n", *count, bytes_text(size),
-                              bytes_text(*count * size))
-                : fmt::format("  snapshot files         of {} each; their number depends on the time step\n",
-                              bytes_text(size));
-  const Cadence series = series_cadence(o);
-  const std::optional<double> rows = count_of(series, config.time);
-  text += fmt::format("  series.csv             {}{}\n", cadence_text(series),
-                      rows ? fmt::format(", about {:.0f} rows", *rows) : "");
-  text += "  timing.csv             one row per step\n";
+  text += plan.snapshots ? fmt::format("  snapshot files         {:.0f} of {}, {} in all, plus a few KiB each\n",
+                                       *plan.snapshots, bytes_text(size), bytes_text(*plan.snapshots * size))
+                         : fmt::format("  snapshot files         of {} each; their number depends on the time step\n",
+                                       bytes_text(size));
+  text += fmt::format("  series.csv             {}{}\n", cadence_text(series_cadence(o)),
+                      plan.rows ? fmt::format(", {:.0f} rows", *plan.rows) : "");
+  text += fmt::format("  timing.csv             one row per step{}\n",
+                      plan.steps ? fmt::format(", {:.0f} rows", *plan.steps) : "");
   text += "  config.toml, summary.toml, snapshots.xdmf\n";
   return text;
 }

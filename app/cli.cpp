@@ -1,8 +1,10 @@
 #include "app/cli.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -11,8 +13,10 @@
 
 #include "app/bench.hpp"
 #include "app/check.hpp"
+#include "app/report.hpp"
 #include "app/session.hpp"
 #include "app/simulation.hpp"
+#include "app/usage.hpp"
 #include "app/verify.hpp"
 #include "app/version.hpp"
 #include "core/error.hpp"
@@ -26,6 +30,25 @@ namespace {
 const std::map<std::string, Backend> backends{
     {"auto", Backend::automatic}, {"cpu", Backend::cpu}, {"gpu", Backend::gpu}};
 
+void add_backend_option(CLI::App& command, std::optional<Backend>& backend) {
+  command
+      .add_option_function<std::string>(
+          "--backend", [&backend](const std::string& name) { backend = backends.at(name); }, "auto, cpu or gpu")
+      ->option_text("BACKEND")
+      ->check(CLI::IsMember({"auto", "cpu", "gpu"}));
+}
+
+CLI::Validator at_least(int minimum) {
+  return CLI::Validator(
+      [minimum](const std::string& text) -> std::string {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool number = end != text.c_str() && *end == '\0' && std::isfinite(value);
+        return number && value >= minimum ? "" : fmt::format("expected a number >= {}, found {}", minimum, text);
+      },
+      "");
+}
+
 /// The configuration and what may override it, common to the commands that take one.
 struct ConfigArguments {
   std::string path;
@@ -34,22 +57,18 @@ struct ConfigArguments {
   std::optional<Backend> backend;
 
   void add_to(CLI::App& command) {
-    command.add_option("config", path, "run configuration (TOML)")->required()->option_text("CONFIG");
+    command.add_option("CONFIG", path, "run configuration (TOML)")->required()->type_name("");
     // One value per --set, so that the configuration may follow it.
     command
         .add_option_function<std::vector<std::string>>(
             "--set", [this](const std::vector<std::string>& v) { sets.insert(sets.end(), v.begin(), v.end()); },
             "override a key, as table.key=value with a TOML value; may be repeated")
-        ->option_text("KEY=VALUE")
+        ->type_name("KEY=VALUE")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
   }
-  void add_backend_to(CLI::App& command) {
-    command.add_option("--backend", backend, "auto, cpu or gpu")
-        ->option_text("BACKEND")
-        ->transform(CLI::CheckedTransformer(backends));
-  }
+  void add_backend_to(CLI::App& command) { add_backend_option(command, backend); }
   /// Before MPI starts, so that errors cost nothing.
   Config load() const {
     Config config = load_config(path, sets);
@@ -68,6 +87,11 @@ void require_same_config(const Config& config, const Comm& comm) {
   if (comm.minimum(std::int64_t{same}) == 0)
     throw Error(ExitCode::launch, "the ranks read different configurations: was the file changed during the start?",
                 ErrorScope::everywhere);
+}
+
+/// The result of a command that needs no MPI; under a launcher every process has it.
+void print_once(const std::string& text) {
+  if (launcher_rank() == 0) print_result(text);
 }
 
 class CommandLine {
@@ -90,13 +114,23 @@ class CommandLine {
     } catch (const CLI::Success& e) {  // --help, --version
       return launcher_rank() == 0 ? app_.exit(e) : 0;
     } catch (const CLI::ParseError& e) {
-      if (launcher_rank() == 0) app_.exit(e);
-      return static_cast<int>(ExitCode::usage);
+      return exit_code_of(
+          [&]() -> int { throw Error(ExitCode::usage, usage_message(app_, e), ErrorScope::everywhere); });
     }
     return exit_code_of(action_);
   }
 
  private:
+  int with_config(const std::function<int(const Config&, const Comm&)>& command) {
+    Config config;
+    return run_with_mpi(
+        argc_, argv_, [&] { config = config_.load(); },
+        [&](const Comm& comm) {
+          require_same_config(config, comm);
+          return command(config, comm);
+        });
+  }
+
   void add_run() {
     CLI::App& c = *app_.add_subcommand("run", "run a simulation");
     config_.add_to(c);
@@ -105,10 +139,8 @@ class CommandLine {
     c.add_flag("--overwrite", overwrite_, "replace the outputs of an earlier run in the run directory");
     c.callback([this] {
       action_ = [this] {
-        const Config config = config_.load();
-        const Session session(argc_, argv_);
-        require_same_config(config, session.comm());
-        return run_simulation(config, session.comm(), overwrite_);
+        return with_config(
+            [this](const Config& config, const Comm& comm) { return run_simulation(config, comm, overwrite_); });
       };
     });
   }
@@ -118,10 +150,10 @@ class CommandLine {
     config_.add_to(c);
     config_.add_backend_to(c);
     c.add_option("--output", config_.output, "run directory")->option_text("DIR");
-    c.add_option("--ranks", ranks_, "number of MPI ranks to plan for")->option_text("N")->check(CLI::Range(1, 1 << 24));
+    c.add_option("--ranks", ranks_, "number of MPI ranks to plan for")->option_text("N")->check(at_least(1));
     c.callback([this] {
       action_ = [this] {
-        fmt::print("{}", check_text(config_.load(), ranks_));
+        print_once(check_text(config_.load(), ranks_));
         return 0;
       };
     });
@@ -131,16 +163,11 @@ class CommandLine {
     CLI::App& c = *app_.add_subcommand("verify", "run the solver and the slow model solution side by side");
     config_.add_to(c);
     config_.add_backend_to(c);
-    c.add_option("--steps", verify_.steps, "steps to take [10]")->option_text("N")->check(CLI::NonNegativeNumber);
-    c.add_option("--ulps", verify_.max_ulps, "largest error allowed [0]")
-        ->option_text("N")
-        ->check(CLI::NonNegativeNumber);
+    c.add_option("--steps", verify_.steps, "steps to take [10]")->option_text("N")->check(at_least(0));
+    c.add_option("--ulps", verify_.max_ulps, "largest error allowed [0]")->option_text("N")->check(at_least(0));
     c.callback([this] {
       action_ = [this] {
-        const Config config = config_.load();
-        const Session session(argc_, argv_);
-        require_same_config(config, session.comm());
-        return verify(config, session.comm(), verify_);
+        return with_config([this](const Config& config, const Comm& comm) { return verify(config, comm, verify_); });
       };
     });
   }
@@ -152,7 +179,7 @@ class CommandLine {
     c.add_option("--cells", bench_cells_, "cells per direction: one number or three [128]")
         ->option_text("N [N N]")
         ->expected(1, 3)
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1));
     c.add_option("--order", bench_.order, "order of the finite differences [6]")
         ->option_text("ORDER")
         ->check(CLI::IsMember({2, 4, 6, 8}));
@@ -161,18 +188,14 @@ class CommandLine {
         ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
     c.add_option("--steps", bench_.steps, "timed steps [CPU 20; GPU 1000, from 512^3 cells on 100]")
         ->option_text("N")
-        ->check(CLI::PositiveNumber);
-    c.add_option("--warmup", bench_.warmup, "steps before [CPU 3; GPU 100]")
-        ->option_text("N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(at_least(1));
+    c.add_option("--warmup", bench_.warmup, "steps before [CPU 3; GPU 100]")->option_text("N")->check(at_least(0));
     c.add_flag("--courant", bench_.courant, "evaluate the Courant condition in each step, too");
-    c.add_option("--backend", bench_.backend, "auto, cpu or gpu")
-        ->option_text("BACKEND")
-        ->transform(CLI::CheckedTransformer(backends));
+    add_backend_option(c, bench_.backend);
     c.add_option("--decomposition", bench_decomposition_, "subdomains per direction")
         ->option_text("X Y Z")
         ->expected(3)
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1));
     c.add_option("--json", bench_.json, "write the result to this file")->option_text("FILE");
     c.callback([this] {
       action_ = [this] {
@@ -183,26 +206,26 @@ class CommandLine {
         if (n.size() == 3) bench_.cells = {n[0], n[1], n[2]};
         const auto& d = bench_decomposition_;
         if (d.size() == 3) bench_.decomposition = Int3{d[0], d[1], d[2]};
-        const Session session(argc_, argv_);
-        return bench_step(bench_, session.comm());
+        return run_with_mpi(
+            argc_, argv_, [] {}, [this](const Comm& comm) { return bench_step(bench_, comm); });
       };
     });
   }
 
   void add_diff() {
     CLI::App& c = *app_.add_subcommand("diff", "compare two snapshots field by field");
-    c.add_option("a", diff_a_, "snapshot")->required()->option_text("A.h5");
-    c.add_option("b", diff_b_, "snapshot")->required()->option_text("B.h5");
+    c.add_option("A.h5", diff_a_, "snapshot")->required()->type_name("");
+    c.add_option("B.h5", diff_b_, "snapshot")->required()->type_name("");
     c.add_option("--ulps", tolerance_.ulps, "largest difference allowed, in units of the last place [0]")
         ->option_text("N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(at_least(0));
     c.add_option("--rel", tolerance_.relative, "largest relative difference allowed")
         ->option_text("X")
-        ->check(CLI::NonNegativeNumber);
+        ->check(at_least(0));
     c.callback([this] {
       action_ = [this] {
         const Comparison comparison = compare_snapshots(diff_a_, diff_b_, tolerance_);
-        fmt::print("{}", comparison_text(comparison, tolerance_));
+        print_once(comparison_text(comparison, tolerance_));
         return static_cast<int>(exceeds(comparison, tolerance_) ? ExitCode::difference : ExitCode::complete);
       };
     });
@@ -210,10 +233,10 @@ class CommandLine {
 
   void add_info() {
     CLI::App& c = *app_.add_subcommand("info", "describe a snapshot");
-    c.add_option("file", info_path_, "snapshot")->required()->option_text("FILE");
+    c.add_option("FILE", info_path_, "snapshot")->required()->type_name("");
     c.callback([this] {
       action_ = [this] {
-        fmt::print("{}", info_text(info_path_));
+        print_once(info_text(info_path_));
         return 0;
       };
     });

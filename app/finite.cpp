@@ -60,10 +60,12 @@ void throw_not_finite(Solver& solver, const Decomposition& decomposition, FieldS
                         name(fields.field(mine.slot)), mine.value, mine.cell.x, mine.cell.y, mine.cell.z,
                         grid.coordinate(0, mine.cell.x), grid.coordinate(1, mine.cell.y),
                         grid.coordinate(2, mine.cell.z), owner);
+  where = comm.broadcast(where, owner);
   throw Error(ExitCode::numerics,
-              fmt::format("non-finite value found after step {} (t = {}): {}. The time step may be too long or the "
-                          "diffusivities too small for this grid.",
-                          step, t, comm.broadcast(where, owner)),
+              step == 0 ? fmt::format("non-finite value found in the initial condition: {}", where)
+                        : fmt::format("non-finite value found after step {} (t = {}): {}. The time step may be too "
+                                      "long or the diffusivities too small for this grid.",
+                                      step, t, where),
               ErrorScope::everywhere);
 }
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "app/version.hpp"
+#include "core/error.hpp"
 #include "core/statistics.hpp"
 #include "io/agree.hpp"
 #include "io/config_file.hpp"
@@ -28,6 +31,17 @@ class Stopwatch {
   double& sum_;
   std::chrono::steady_clock::time_point start_;
 };
+
+/// Overwriting removes the files of the earlier run first, before the initial condition is read.
+void require_input_elsewhere(const Config& config) {
+  if (config.initial.kind != InitialKind::snapshot) return;
+  const std::filesystem::path input = std::filesystem::absolute(config.initial.file).parent_path();
+  std::error_code no_directory_yet;
+  if (std::filesystem::equivalent(input, config.output.directory, no_directory_yet))
+    throw Error(ExitCode::io, "initial.file " + config.initial.file + " lies in the run directory " +
+                                  config.output.directory +
+                                  ", whose outputs --overwrite removes: choose another run directory");
+}
 
 }  // namespace
 
@@ -59,6 +73,7 @@ Outputs::Outputs(const Config& config, const Decomposition& decomposition, const
       snapshot_fields_(snapshot_fields(config)) {
   agree(comm_, [&] {
     if (!comm_.root()) return;
+    if (overwrite) require_input_elsewhere(config);
     run_directory_.emplace(directory_, overwrite);
     run_directory_->write_config(resolved_config_);
     series_.emplace(run_directory_->series(), diagnostic_columns(config.physics.fields()));

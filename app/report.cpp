@@ -4,11 +4,25 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 
 #include "app/version.hpp"
+#include "core/error.hpp"
 
 namespace mhd {
+
+void print_result(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) != 0)
+    throw Error(ExitCode::io, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+void tell(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
 
 std::string duration_text(double seconds) {
   const auto s = static_cast<std::int64_t>(std::max(0.0, seconds) + 0.5);
@@ -89,20 +103,18 @@ void Progress::after_step(std::int64_t step, double t, double dt) {
   if (terminal_) {
     constexpr int width = 20;
     const int filled = static_cast<int>(std::lround(done * width));
-    fmt::print("\r\033[K[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '.'), line);
+    tell(fmt::format("\r\033[K[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '.'), line));
     bar_open_ = true;
   } else {
-    fmt::print("{}\n", line);
+    tell(line + "\n");
   }
-  std::fflush(stdout);
   printed_ = now;
   printed_step_ = step;
 }
 
 void Progress::close() {
-  if (bar_open_) fmt::print("\n");
+  if (bar_open_) tell("\n");
   bar_open_ = false;
-  std::fflush(stdout);
 }
 
 }  // namespace mhd

@@ -18,6 +18,12 @@ std::string banner(const Config& config, const Decomposition& decomposition, con
 /// The last lines of a run: how it ended, how long it took.
 std::string closing_text(const RunSummary& summary, const std::string& run_directory);
 
+/// Prints what the user asked for. Throws Error(io) where standard output cannot take it.
+void print_result(const std::string& text);
+
+/// Prints what goes along with a run. A terminal or log that is gone does not end the run.
+void tell(const std::string& text);
+
 /// "1:02:03" or "2:03"
 std::string duration_text(double seconds);
 

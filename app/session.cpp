@@ -4,12 +4,14 @@
 #include <mpi.h>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <optional>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "io/agree.hpp"
 
 namespace mhd {
 namespace {
@@ -37,6 +39,13 @@ constexpr Launcher launchers[] = {
     {"PALS mpiexec", "PALS_NRANKS", "PALS_RANKID"},
 };
 
+/// Number of processes that the launcher says it started; 1 without a launcher.
+int launcher_size() {
+  for (const Launcher& l : launchers)
+    if (const auto size = environment_integer(l.size)) return *size;
+  return 1;
+}
+
 bool mpi_running() {
   int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
@@ -57,6 +66,32 @@ void refuse_singletons(int size) {
           ErrorScope::everywhere);
   }
 }
+
+/// MPI from construction to destruction. MPI's own errors are returned, not fatal.
+class Session {
+ public:
+  Session(int& argc, char**& argv) {
+    int provided = 0;
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+      throw Error(ExitCode::launch, "MPI_Init failed");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    comm_ = Comm(MPI_COMM_WORLD);
+    try {
+      refuse_singletons(comm_.size());
+    } catch (...) {
+      MPI_Finalize();
+      throw;
+    }
+  }
+  ~Session() { MPI_Finalize(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Comm& comm() const { return comm_; }
+
+ private:
+  Comm comm_;
+};
 
 int report(ExitCode code, const std::string& message, ErrorScope scope) {
   int rank = 0, size = 1;
@@ -104,22 +139,6 @@ int launcher_rank() {
   return 0;
 }
 
-Session::Session(int& argc, char**& argv) {
-  int provided = 0;
-  if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    throw Error(ExitCode::launch, "MPI_Init failed");
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  comm_ = Comm(MPI_COMM_WORLD);
-  try {
-    refuse_singletons(comm_.size());
-  } catch (...) {
-    MPI_Finalize();
-    throw;
-  }
-}
-
-Session::~Session() { MPI_Finalize(); }
-
 int exit_code_of(const std::function<int()>& command) {
   try {
     return command();
@@ -130,6 +149,36 @@ int exit_code_of(const std::function<int()>& command) {
   } catch (const std::exception& e) {
     return report(ExitCode::internal, fmt::format("internal fault: {}", e.what()), ErrorScope::here);
   }
+}
+
+int run_with_mpi(int argc, char** argv, const std::function<void()>& prepare,
+                 const std::function<int(const Comm&)>& command) {
+  std::optional<Error> failure;
+  int code = 0;
+  try {
+    prepare();
+  } catch (const Error& e) {
+    if (launcher_size() == 1) throw;
+    failure = e;
+    code = report(e.code(), e.what(), e.scope());  // now: where there is something wrong, MPI_Init may fail as well
+  }
+  std::optional<Session> session;
+  try {
+    session.emplace(argc, argv);
+  } catch (const Error&) {
+    if (!failure) throw;
+    return code;
+  }
+  // Inside the session: its end waits for all ranks, which a rank that fails alone must not do.
+  return exit_code_of([&] {
+    const Comm& comm = session->comm();
+    const std::int64_t first_failed = comm.minimum(std::int64_t{failure ? comm.rank() : comm.size()});
+    if (first_failed == 0) return static_cast<int>(comm.maximum(std::int64_t{code}));  // rank 0 has reported
+    agree(comm, [&] {
+      if (failure) throw Error(*failure);
+    });
+    return command(comm);
+  });
 }
 
 }  // namespace mhd

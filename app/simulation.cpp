@@ -1,7 +1,6 @@
 #include "app/simulation.hpp"
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -40,8 +39,7 @@ class Simulation {
     const auto started = Clock::now();
     say(banner(config_, decomposition_, chosen_.description, outputs_.directory()));
     if (const std::string warning = outputs_.lock_warning(); !warning.empty()) say("warning: " + warning + "\n");
-    for_each_initial_field(config_, decomposition_.box(comm_.rank()), comm_,
-                           [&](int slot, std::span<const double> values) { solver_.set_field(slot, values); });
+    initialise();
     Progress progress(config_);
 
     RunSummary summary = new_summary();
@@ -70,7 +68,7 @@ class Simulation {
     } catch (const Error& e) {
       progress.close();
       if (e.scope() == ErrorScope::everywhere && e.code() == ExitCode::numerics) {
-        summary.status = "failed: not finite";
+        summary.status = std::string("failed: ") + e.what();
         finish(summary, started);
       }
       throw;
@@ -83,9 +81,18 @@ class Simulation {
 
  private:
   void say(const std::string& text) const {
-    if (!comm_.root()) return;
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    if (comm_.root()) tell(text);
+  }
+
+  void initialise() {
+    bool finite = true;
+    for_each_initial_field(
+        config_, decomposition_.box(comm_.rank()), comm_, [&](int slot, std::span<const double> values) {
+          finite = finite && std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+          solver_.set_field(slot, values);
+        });
+    if (comm_.minimum(std::int64_t{finite}) == 0)
+      throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, step_, t_);
   }
 
   bool complete() const {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <string>
@@ -31,16 +32,17 @@ class TimeStep {
       dt_ = 1 / largest;
     }
     if (*dt_ < config_.min_dt || t + *dt_ == t)
-      throw Error(ExitCode::numerics,
-                  "the time step collapsed: after step " + std::to_string(step) + " (t = " + std::to_string(t) +
-                      ") the Courant condition asks for dt = " + scientific(*dt_) +
-                      ", below time.min_dt = " + scientific(config_.min_dt) + " or too small to change t",
-                  ErrorScope::everywhere);
+      throw Error(
+          ExitCode::numerics,
+          "the time step collapsed: after step " + std::to_string(step) + " (t = " + short_text(t) +
+              ") the Courant condition asks for dt = " + short_text(*dt_) + ", " +
+              (*dt_ < config_.min_dt ? "below time.min_dt = " + short_text(config_.min_dt) : "too small to change t"),
+          ErrorScope::everywhere);
     return dt_;
   }
 
  private:
-  static std::string scientific(double value) {
+  static std::string short_text(double value) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.6g", value);
     return text;

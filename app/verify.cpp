@@ -9,6 +9,7 @@
 
 #include "app/backend.hpp"
 #include "app/initialise.hpp"
+#include "app/report.hpp"
 #include "app/time_step.hpp"
 #include "core/error.hpp"
 #include "core/model_solution.hpp"
@@ -69,6 +70,12 @@ int verify(const Config& config, const Comm& comm, const VerifyOptions& options)
     t += *dt;
   }
 
+  if (comm.minimum(std::int64_t{solver.finite()}) == 0)
+    throw Error(
+        ExitCode::numerics,
+        fmt::format("the solution is not finite after {} steps: nothing can be said about its error", options.steps),
+        ErrorScope::everywhere);
+
   std::vector<double> errors;
   for (int slot = 0; slot < fields.count(); ++slot)
     errors.push_back(largest_error(solver.field(slot), model.field(slot), grid.cells, box));
@@ -78,13 +85,15 @@ int verify(const Config& config, const Comm& comm, const VerifyOptions& options)
   for (const double e : errors) worst = std::max(worst, e);
   const bool passed = worst <= options.max_ulps;
   if (comm.root()) {
-    fmt::print("verify: {} cells, order {}, {} steps to t = {:.6g}, {} ranks, {}\n", to_string(grid.cells), grid.order,
-               options.steps, t, comm.size(), chosen.description);
+    std::string text =
+        fmt::format("verify: {} cells, order {}, {} steps to t = {:.6g}, {} ranks, {}\n", to_string(grid.cells),
+                    grid.order, options.steps, t, comm.size(), chosen.description);
     for (int slot = 0; slot < fields.count(); ++slot)
-      fmt::print("  {:<6} {:>12.6g} ulps\n", name(fields.field(slot)), errors[slot]);
-    if (!config.time.dt) fmt::print("  {:<6} {:>12.6g} ulps\n", "dt", rate_error);
-    fmt::print("{}: maximum error {:.6g} ulps, bound {:.6g}\n", passed ? "passed" : "FAILED", worst, options.max_ulps);
-    std::fflush(stdout);
+      text += fmt::format("  {:<6} {:>12.6g} ulps\n", name(fields.field(slot)), errors[slot]);
+    if (!config.time.dt) text += fmt::format("  {:<6} {:>12.6g} ulps\n", "dt", errors.back());
+    text += fmt::format("{}: maximum error {:.6g} ulps, bound {:.6g}\n", passed ? "passed" : "FAILED", worst,
+                        options.max_ulps);
+    print_result(text);
   }
   return static_cast<int>(passed ? ExitCode::complete : ExitCode::difference);
 }

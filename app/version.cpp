@@ -15,8 +15,9 @@ BuildInfo build_info() {
 std::string version_text() {
   const BuildInfo b = build_info();
   return fmt::format(
-      "mhdsim {}\nrevision  {}\ncompiler  {} ({})\nMPI       {}\nHDF5      {}\nCUDA      {}\nbackends  {}\n", b.version,
-      b.revision, b.compiler, version::build_type, b.mpi, b.hdf5, version::cuda, compiled_backends());
+      "mhdsim {}\nrevision  {}\ncompiler  {} ({})\nMPI       {}\nHDF5      {}\nCUDA      {}\nbackends  {}", b.version,
+      b.revision, b.compiler, version::build_type, b.mpi, b.hdf5.substr(b.hdf5.find(' ') + 1), version::cuda,
+      compiled_backends());
 }
 
 }  // namespace mhd

@@ -22,6 +22,9 @@ constexpr int lanes = 2;
 #endif
 using V = Pack<lanes>;
 
+/// Cells of a row that are done at a time; a multiple of the lanes.
+constexpr int row_length = 128;
+
 /// Reads a field around the pack of cells that starts at p.
 struct Neighbours {
   const double* p;
@@ -55,52 +58,91 @@ struct Kernels {
   static constexpr FieldSet fields{Magnetic, Entropy};
   static constexpr int slot_a = 4, slot_ss = fields.slot(Field::ss);
 
-  /// All derivatives at one pack, and the rates of change from them.
-  static MHD_HD Rates<V> rates(const Coefficients& c, const KernelFields& in, std::ptrdiff_t at) {
-    const auto field = [&](int slot) MHD_LAMBDA { return Neighbours{in.field[slot] + at, in.stride_y, in.stride_z}; };
-    VectorDerivatives<V> a;
-    ScalarDerivatives<V> ss;
-    if constexpr (Magnetic) a = vector_derivatives<R, V>(c.stencil, field(4), field(5), field(6));
-    const VectorDerivatives<V> u = vector_derivatives<R, V>(c.stencil, field(1), field(2), field(3));
-    const ScalarDerivatives<V> lnrho = scalar_derivatives<R, V>(c.stencil, field(0));
-    if constexpr (Entropy) ss = scalar_derivatives<R, V>(c.stencil, field(slot_ss));
-    return right_hand_side<Magnetic, Entropy>(c.physics, lnrho, u, a, ss);
-  }
+  /// A row is done in two passes, so that each has few enough values for the registers: induction first, which leaves
+  /// the force on the fluid in a buffer; then the fluid.
+  struct RowBuffer {
+    alignas(64) double lorentz[3][row_length];
+    alignas(64) double current2[row_length];
+  };
+
+  template <bool First>
+  struct Row {
+    const Coefficients& c;
+    const SubstepCoefficients& rk;
+    const KernelFields& in;
+    double* const* out;
+    V bad{0.0};  ///< NaN in a lane once a new value is not finite
+
+    MHD_HD Neighbours field(int slot, std::ptrdiff_t at) const {
+      return {in.field[slot] + at, in.stride_y, in.stride_z};
+    }
+    /// New values of n cells.
+    MHD_HD void update(int slot, std::ptrdiff_t at, int n, V rate) {
+      const V value = V::load(in.field[slot] + at);
+      double* target = out[slot] + at;
+      V next;
+      if constexpr (First)
+        next = advance<true>(rk, value, value, rate);
+      else
+        next = advance<false>(rk, value, V::load(target), rate);
+      if (n >= lanes) [[likely]] {
+        next.store(target);
+        if constexpr (!First) bad = fma(V(0.0), next, bad);
+      } else {
+        next.store(target, n);
+        if constexpr (!First) bad = fma(V(0.0), next.first(n), bad);
+      }
+    }
+    MHD_HD void induct(std::ptrdiff_t row, int length, RowBuffer& buffer) {
+      for (int x = 0; x < length; x += lanes) {
+        const std::ptrdiff_t at = row + x;
+        const V u[3] = {V::load(in.field[1] + at), V::load(in.field[2] + at), V::load(in.field[3] + at)};
+        V rate[3];
+        const MagneticForce<V> force = induction(
+            c.physics, u, vector_derivatives<R, V>(c.stencil, field(4, at), field(5, at), field(6, at)), rate);
+        for (int i = 0; i < 3; ++i) {
+          update(slot_a + i, at, length - x, rate[i]);
+          force.lorentz[i].store(buffer.lorentz[i] + x);
+        }
+        force.current2.store(buffer.current2 + x);
+      }
+    }
+    MHD_HD void flow(std::ptrdiff_t row, int length, const RowBuffer& buffer) {
+      for (int x = 0; x < length; x += lanes) {
+        const std::ptrdiff_t at = row + x;
+        MagneticForce<V> force;
+        if constexpr (Magnetic) {
+          for (int i = 0; i < 3; ++i) force.lorentz[i] = V::load(buffer.lorentz[i] + x);
+          force.current2 = V::load(buffer.current2 + x);
+        }
+        ScalarDerivatives<V> ss;
+        if constexpr (Entropy) ss = scalar_derivatives<R, V>(c.stencil, field(slot_ss, at));
+        const ScalarDerivatives<V> lnrho = scalar_derivatives<R, V>(c.stencil, field(0, at));
+        const Thermodynamics<V> gas = thermodynamics<Entropy>(c.physics, lnrho.value, ss.value);
+        const VectorDerivatives<V> u = vector_derivatives<R, V>(c.stencil, field(1, at), field(2, at), field(3, at));
+        Rates<V> rate;
+        fluid_rates<Magnetic, Entropy>(c.physics, lnrho, u, ss, gas, force, rate);
+        update(0, at, length - x, rate.lnrho);
+        for (int i = 0; i < 3; ++i) update(1 + i, at, length - x, rate.u[i]);
+        if constexpr (Entropy) update(slot_ss, at, length - x, rate.ss);
+      }
+    }
+  };
 
   template <bool First>
   static bool substep_of(const Coefficients& c, const SubstepCoefficients& rk, const KernelFields& in,
                          double* const* out, const Box& region) {
-    V bad(0.0);
+    Row<First> row{c, rk, in, out};
+    RowBuffer buffer;
     for_each_row(region, R, [&](int y, int z) MHD_LAMBDA {
-      const std::ptrdiff_t row = y * in.stride_y + z * in.stride_z;
-      for (int x = region.lower.x; x < region.upper.x; x += lanes) {
-        const std::ptrdiff_t at = row + x;
-        const int n = region.upper.x - x;
-        const Rates<V> rate = rates(c, in, at);
-        const auto update = [&](int slot, V change) MHD_LAMBDA {
-          const V value = V::load(in.field[slot] + at);
-          double* target = out[slot] + at;
-          V next;
-          if constexpr (First)
-            next = advance<true>(rk, value, value, change);
-          else
-            next = advance<false>(rk, value, V::load(target), change);
-          if (n >= lanes) [[likely]] {
-            next.store(target);
-            if constexpr (!First) bad = fma(V(0.0), next, bad);
-          } else {
-            next.store(target, n);
-            if constexpr (!First) bad = fma(V(0.0), next.first(n), bad);
-          }
-        };
-        update(0, rate.lnrho);
-        for (int i = 0; i < 3; ++i) update(1 + i, rate.u[i]);
-        if constexpr (Magnetic)
-          for (int i = 0; i < 3; ++i) update(slot_a + i, rate.a[i]);
-        if constexpr (Entropy) update(slot_ss, rate.ss);
+      const std::ptrdiff_t start = y * in.stride_y + z * in.stride_z;
+      for (int x = region.lower.x; x < region.upper.x; x += row_length) {
+        const int length = std::min(row_length, region.upper.x - x);
+        if constexpr (Magnetic) row.induct(start + x, length, buffer);
+        row.flow(start + x, length, buffer);
       }
     });
-    return !any_nan(bad);
+    return !any_nan(row.bad);
   }
 
   static bool substep(const Coefficients& c, const SubstepCoefficients& rk, bool first, const KernelFields& in,

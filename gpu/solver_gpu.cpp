@@ -198,6 +198,7 @@ class GpuSolver::Implementation {
     f.stride_y = layout_.stride_y;
     f.stride_z = layout_.stride_z;
     f.stride_field = layout_.field_size;
+    for (int slot = 0; slot < max_fields; ++slot) f.slot_offset[slot] = slot * layout_.field_size;
     f.cells = layout_.cells;
     f.wrap_z = !layout_.split[2];
     f.image_x = f.image_y = !halo_;

@@ -20,27 +20,31 @@ struct SubstepShape {
   static constexpr FieldSet field_set{Magnetic, Entropy};
   static constexpr int fields = field_set.count();
   static constexpr int slot_ss = field_set.slot(Field::ss);
-  static constexpr int tile_x = R == 4 && Magnetic ? 16 : 32;
-  static constexpr int tile_y = R == 4 && Magnetic ? (Tensor ? 16 : 8) : Tensor ? 8 : 4;
+  // With setmaxnreg the fluid and the induction warps share the registers 152 : 104 among 16 warps, which suffices up
+  // to order 6; order 8 has 12 warps of 168 registers.
+  static constexpr bool split_roles = Magnetic;
+  static constexpr bool wide = R == 4 && Magnetic;
+  static constexpr int tile_x = wide ? 16 : 32;
+  static constexpr int tile_y = Tensor ? (wide ? 12 : 8) : 4;
   static constexpr int halo_x = R <= 2 ? 2 : 4;  // 16-byte aligned
   static constexpr int padded_x = tile_x + 2 * halo_x, padded_y = tile_y + 2 * R;
   static constexpr int field_stride = padded_x * padded_y;  // doubles
   static constexpr int plane_bytes = fields * field_stride * static_cast<int>(sizeof(double));
   static constexpr int slot_size = (plane_bytes + 127) / 128 * 16;  // doubles
   static constexpr int cells = tile_x * tile_y, cell_warps = cells / 32;
-  static constexpr int warps = cell_warps * (Magnetic ? 2 : 1), threads = warps * 32;
-  // Induction warps also do the exponentials where the hand-over buffer has room for the results.
-  static constexpr bool gas_by_induction = Magnetic && R < 4;
-  static constexpr int handed_over = Magnetic ? (gas_by_induction ? 7 : 4) : 0;
-  static constexpr int hand_over_slots = R == 4 ? 1 : 2;
-  static constexpr int hand_over_size = handed_over * cells;  // doubles
-  static constexpr int limit = Tensor ? 226 * 1024 : 160 * 1024;
+  static constexpr int warps = cell_warps * (split_roles ? 2 : 1), threads = warps * 32;
+  static constexpr bool split_registers = Tensor && split_roles && warps == 16;
+  static constexpr int fluid_registers = 152, induction_registers = 104;
+  // What the induction warps hand over: Lorentz force, current squared, and the results of the exponentials.
+  static constexpr int hand_over_size = (split_roles ? 7 : 0) * cells;  // doubles
+  static constexpr int hand_over_slots = 1;
+  static constexpr int limit = (Tensor ? 226 : 162) * 1024;  // bytes
+  // R + 1 planes are in use; the others are on their way.
   static constexpr int slots_that_fit = (limit - hand_over_slots * hand_over_size * 8) / (slot_size * 8);
   static constexpr int slots = !Tensor ? R + 2 : slots_that_fit < R + 4 ? slots_that_fit : R + 4;
-  static_assert(slots >= R + 2);
-  static constexpr int delay = slots >= R + 3 ? 2 : 1;
-  static constexpr std::size_t ring_bytes = std::size_t{8} * slots * slot_size;
-  static constexpr std::size_t shared_bytes = ring_bytes + std::size_t{8} * hand_over_slots * hand_over_size;
+  static_assert(slots >= R + 2 && slots_that_fit >= slots);
+  static constexpr int hand_over_offset = slots * slot_size;  // doubles
+  static constexpr std::size_t shared_bytes = std::size_t{8} * (hand_over_offset + hand_over_slots * hand_over_size);
 };
 
 /// Values of one field around a thread's cell: planes from its own upwards in shared memory, below in registers.
@@ -115,49 +119,45 @@ struct ScalarColumn {
   }
 };
 
-/// Where a thread's cell is stored, and the copies of it in the halo of a periodic axis.
-class CellStore {
- public:
-  __device__ CellStore(const FieldPointers& f, const Box& region, int x, int y, int radius) : f_(f), x_(x), y_(y) {
-    valid_ = x >= region.lower.x && x < region.upper.x && y >= region.lower.y && y < region.upper.y;
-    near_ = valid_ && ((f.image_x && (x < radius || x >= f.cells.x - radius)) ||
-                       (f.image_y && (y < radius || y >= f.cells.y - radius)));
-    offset_ = y * f.stride_y + x;
-  }
-  __device__ __forceinline__ bool valid() const { return valid_; }
-  /// Start of slot 0 of the cell in plane z, to be offset by slot * stride_field.
-  __device__ __forceinline__ double* cell(int z) const { return f_.out + offset_ + z * f_.stride_z; }
+/// A thread's results on their way to memory, with the copies in the halo of a periodic axis.
+struct TileStore {
+  const FieldPointers& fields;
+  const Box& region;
+  int x, y;
 
-  template <int N>
-  __device__ __forceinline__ void store(int z, const int (&slot)[N], const double (&value)[N], int radius) const {
-    if (!valid_) return;
-    double* p = cell(z);
+  __device__ __forceinline__ bool valid() const {
+    return x >= region.lower.x && x < region.upper.x && y >= region.lower.y && y < region.upper.y;
+  }
+  __device__ __forceinline__ bool near_boundary(int radius) const {
+    return (fields.image_x && (x < radius || x >= fields.cells.x - radius)) ||
+           (fields.image_y && (y < radius || y >= fields.cells.y - radius));
+  }
+  /// p: the cell in slot 0; values of slots first .. first + N - 1 and, with Last >= 0, of slot Last.
+  template <int First, int N, int Last>
+  __device__ __forceinline__ void store(double* p, const double* value) const {
 #pragma unroll
-    for (int i = 0; i < N; ++i) p[slot[i] * f_.stride_field] = value[i];
-    if (near_) store_images(p, slot, value, radius);
+    for (int i = 0; i < N; ++i) p[fields.slot_offset[First + i]] = value[i];
+    if constexpr (Last >= 0) p[fields.slot_offset[Last]] = value[N];
   }
-
- private:
-  template <int N>
-  __device__ __forceinline__ void store_images(double* p, const int (&slot)[N], const double (&value)[N],
-                                               int radius) const {
+  template <int First, int N, int Last>
+  __device__ __forceinline__ void load(const double* p, double* value) const {
+#pragma unroll
+    for (int i = 0; i < N; ++i) value[i] = p[fields.slot_offset[First + i]];
+    if constexpr (Last >= 0) value[N] = p[fields.slot_offset[Last]];
+  }
+  template <int First, int N, int Last>
+  __device__ __forceinline__ void store_images(double* p, const double* value, int radius) const {
     // All m with -radius <= x + m nx < nx + radius.
-    const int nx = f_.cells.x, ny = f_.cells.y;
-    const int x0 = f_.image_x ? -((x_ + radius) / nx) : 0, x1 = f_.image_x ? (nx + radius - 1 - x_) / nx : 0;
-    const int y0 = f_.image_y ? -((y_ + radius) / ny) : 0, y1 = f_.image_y ? (ny + radius - 1 - y_) / ny : 0;
+    const int nx = fields.cells.x, ny = fields.cells.y;
+    const int x0 = fields.image_x ? -((x + radius) / nx) : 0, x1 = fields.image_x ? (nx + radius - 1 - x) / nx : 0;
+    const int y0 = fields.image_y ? -((y + radius) / ny) : 0, y1 = fields.image_y ? (ny + radius - 1 - y) / ny : 0;
+#pragma unroll 1
     for (int m = y0; m <= y1; ++m)
-      for (int l = x0; l <= x1; ++l) {
-        double* q = p + std::int64_t{m} * ny * f_.stride_y + std::int64_t{l} * nx;
-        if (q == p) continue;
-#pragma unroll
-        for (int i = 0; i < N; ++i) q[slot[i] * f_.stride_field] = value[i];
-      }
+#pragma unroll 1
+      for (int l = x0; l <= x1; ++l)
+        if (l != 0 || m != 0)
+          store<First, N, Last>(p + std::int64_t{m} * ny * fields.stride_y + std::int64_t{l} * nx, value);
   }
-
-  const FieldPointers& f_;
-  int x_, y_;
-  std::int64_t offset_;
-  bool valid_, near_;
 };
 
 /// Largest biased exponent field seen: 0x7ff00000 and above for values that are not finite.
@@ -165,12 +165,208 @@ __device__ __forceinline__ void watch(unsigned& largest, double value) {
   largest = max(largest, static_cast<unsigned>(__double2hiint(value)) & 0x7fffffffu);
 }
 
+/// The registers of a warpgroup's role.
+template <int Count, bool More>
+__device__ __forceinline__ void set_registers() {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (More)
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+  else
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+#endif
+}
+
+/// What the two warps of a pair share: the results of the induction warp are there (full), have been read (empty).
+template <int Slots>
+struct HandOver {
+  Barrier full[Slots], empty[Slots];
+};
+
+/// Everything a block's threads know besides the fields.
+template <int R, bool Magnetic, bool Entropy, bool Tensor, bool First>
+struct SubstepBlock {
+  using Shape = SubstepShape<R, Magnetic, Entropy, Tensor>;
+  using Ring = std::conditional_t<Tensor, TensorRing<Shape, !First>, CopyRing<Shape, !First>>;
+
+  const SubstepArguments& args;
+  const double* shared;
+  double* handed;  ///< this cell's place in the hand-over buffer
+  HandOver<Shape::hand_over_slots>& hand_over;
+  Ring& ring;
+  TileStore target;
+  int own;  ///< this cell's place in a padded tile
+  int planes, z0;
+
+  /// Marches: calls arrive(at) for every plane and compute(i, plane, old, next) for every plane of results; `plane` are
+  /// the places of the cell in the planes from its own upwards. compute sets the values to store.
+  template <int FirstSlot, int N, int Last, bool MayProduce, class Arrive, class WarmUp, class Compute>
+  __device__ __forceinline__ void march(const Arrive& arrive, const WarmUp& warm_up, const Compute& compute) {
+    const FieldPointers& f = args.fields;
+    const bool valid = target.valid(), near = valid && target.near_boundary(R);
+    double* p = f.out + target.y * f.stride_y + target.x + z0 * f.stride_z;
+    unsigned largest = 0;
+    for (int i = 0; i < 2 * R; ++i) {
+      ring.template acquire<MayProduce>(i);
+      const int at = ring.slot() * Shape::slot_size + own;
+      arrive(at);
+      if (i < R) warm_up(at);
+      ring.release(i);
+    }
+    for (int i = 2 * R; i < planes; ++i) {
+      ring.template acquire<MayProduce>(i);
+      int plane[R + 1];
+#pragma unroll
+      for (int k = 0; k <= R; ++k) {
+        const int s = ring.slot() - R + k;
+        plane[k] = (s < 0 ? s + Shape::slots : s) * Shape::slot_size + own;
+      }
+      double old[N + 1], next[N + 1];
+      if constexpr (!First) {
+        if (valid) target.template load<FirstSlot, N, Last>(p, old);
+      }
+      compute(i, plane, old, next);
+      if (valid) {
+        target.template store<FirstSlot, N, Last>(p, next);
+        if constexpr (!First) {
+#pragma unroll
+          for (int k = 0; k < N + (Last >= 0); ++k) watch(largest, next[k]);
+        }
+        if (near) target.template store_images<FirstSlot, N, Last>(p, next, R);
+      }
+      p += f.stride_z;
+    }
+    if constexpr (!First) {
+      if (largest >= 0x7ff00000u) *args.nonfinite = 1;
+    }
+  }
+
+  __device__ __forceinline__ double advanced(double value, double old, double rate) const {
+    return advance<First>(args.runge_kutta, value, old, rate);
+  }
+
+  /// Density, velocity and entropy.
+  __device__ __forceinline__ void fluid() {
+    const StencilCoefficients& stencil = args.coefficients.stencil;
+    const PhysicsCoefficients& physics = args.coefficients.physics;
+    constexpr int ss_index = Magnetic && !Shape::split_roles ? Shape::slot_ss : 4;
+    VectorColumn<Shape, 1> u_column;
+    ScalarColumn<Shape, 0> lnrho_column;
+    ScalarColumn<Shape, Shape::slot_ss> ss_column;
+    constexpr bool joint = Magnetic && !Shape::split_roles;
+    VectorColumn<Shape, 4> a_column;
+    AcrossPlanes<double> across, across_a;
+    RingPosition<Shape::hand_over_slots> turn;
+    const auto arrive = [&](int at) {
+      across = u_column.arrive(stencil, shared, at);
+      if constexpr (joint) across_a = a_column.arrive(stencil, shared, at);
+    };
+    const auto warm_up = [&](int at) {
+      const auto value = [&](int s) { return shared[at + s * Shape::field_stride]; };
+      if constexpr (joint) a_column.push({value(4), value(5), value(6)});
+      u_column.push({value(1), value(2), value(3)});
+      lnrho_column.push(value(0));
+      if constexpr (Entropy) ss_column.push(value(Shape::slot_ss));
+    };
+    const auto compute = [&](int i, const int(&plane)[R + 1], const double* old, double* next) {
+      arrive(plane[R]);
+      const VectorDerivatives<double> u = u_column.derivatives(stencil, shared, plane, across);
+      u_column.push(u.value);
+      const ScalarDerivatives<double> lnrho = lnrho_column.derivatives(stencil, shared, plane);
+      lnrho_column.push(lnrho.value);
+      ScalarDerivatives<double> ss{};
+      if constexpr (Entropy) {
+        ss = ss_column.derivatives(stencil, shared, plane);
+        ss_column.push(ss.value);
+      }
+      MagneticForce<double> magnetic;
+      Thermodynamics<double> gas;
+      if constexpr (joint) {
+        const VectorDerivatives<double> a = a_column.derivatives(stencil, shared, plane, across_a);
+        a_column.push(a.value);
+        double rate[3];
+        magnetic = induction(physics, u.value, a, rate);
+#pragma unroll
+        for (int k = 0; k < 3; ++k) next[4 + k] = advanced(a.value[k], old[4 + k], rate[k]);
+      }
+      ring.release(i);
+      if constexpr (Shape::split_roles) {
+        hand_over.full[turn.slot].wait(turn.parity);
+        const double* handed = this->handed + turn.slot * Shape::hand_over_size;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) magnetic.lorentz[k] = handed[k * Shape::cells];
+        magnetic.current2 = handed[3 * Shape::cells];
+        gas.inverse_density = handed[4 * Shape::cells];
+        gas.sound_speed2 = handed[5 * Shape::cells];
+        if constexpr (Entropy) gas.inverse_temperature = handed[6 * Shape::cells];
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) hand_over.empty[turn.slot].arrive();
+        turn.advance();
+      } else {
+        gas = thermodynamics<Entropy>(physics, lnrho.value, ss.value);
+      }
+      Rates<double> rate;
+      fluid_rates<Magnetic, Entropy>(physics, lnrho, u, ss, gas, magnetic, rate);
+      next[0] = advanced(lnrho.value, old[0], rate.lnrho);
+#pragma unroll
+      for (int k = 0; k < 3; ++k) next[1 + k] = advanced(u.value[k], old[1 + k], rate.u[k]);
+      if constexpr (Entropy) next[ss_index] = advanced(ss.value, old[ss_index], rate.ss);
+    };
+    if constexpr (Shape::split_roles)
+      march<0, 4, Entropy ? Shape::slot_ss : -1, false>(arrive, warm_up, compute);
+    else
+      march<0, Shape::fields, -1, true>(arrive, warm_up, compute);
+  }
+
+  /// The vector potential, and what the fluid warps need of it; the exponentials.
+  __device__ __forceinline__ void induction_and_gas() {
+    const StencilCoefficients& stencil = args.coefficients.stencil;
+    const PhysicsCoefficients& physics = args.coefficients.physics;
+    VectorColumn<Shape, 4> a_column;
+    AcrossPlanes<double> across;
+    RingPosition<Shape::hand_over_slots> turn;
+    const auto arrive = [&](int at) { across = a_column.arrive(stencil, shared, at); };
+    const auto warm_up = [&](int at) {
+      const auto value = [&](int s) { return shared[at + s * Shape::field_stride]; };
+      a_column.push({value(4), value(5), value(6)});
+    };
+    const auto compute = [&](int i, const int(&plane)[R + 1], const double* old, double* next) {
+      const auto value = [&](int s) { return shared[plane[0] + s * Shape::field_stride]; };
+      // The first turns find their slots empty.
+      if (i >= 2 * R + Shape::hand_over_slots) hand_over.empty[turn.slot].wait(turn.parity ^ 1);
+      double* handed = this->handed + turn.slot * Shape::hand_over_size;
+      {
+        const Thermodynamics<double> gas =
+            thermodynamics<Entropy>(physics, value(0), Entropy ? value(Shape::slot_ss) : 0.0);
+        handed[4 * Shape::cells] = gas.inverse_density;
+        handed[5 * Shape::cells] = gas.sound_speed2;
+        if constexpr (Entropy) handed[6 * Shape::cells] = gas.inverse_temperature;
+      }
+      arrive(plane[R]);
+      const VectorDerivatives<double> a = a_column.derivatives(stencil, shared, plane, across);
+      a_column.push(a.value);
+      const double u[3] = {value(1), value(2), value(3)};
+      ring.release(i);
+      double rate[3];
+      const MagneticForce<double> magnetic = induction(physics, u, a, rate);
+#pragma unroll
+      for (int k = 0; k < 3; ++k) handed[k * Shape::cells] = magnetic.lorentz[k];
+      handed[3 * Shape::cells] = magnetic.current2;
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) hand_over.full[turn.slot].arrive();
+      turn.advance();
+#pragma unroll
+      for (int k = 0; k < 3; ++k) next[k] = advanced(a.value[k], old[k], rate[k]);
+    };
+    march<4, 3, -1, true>(arrive, warm_up, compute);
+  }
+};
+
 template <int R, bool Magnetic, bool Entropy, bool Tensor, bool First>
 __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::threads, 1)
     substep_kernel(const __grid_constant__ SubstepArguments args, const __grid_constant__ CUtensorMap load,
                    const __grid_constant__ CUtensorMap previous) {
-  using Shape = SubstepShape<R, Magnetic, Entropy, Tensor>;
-  using Ring = std::conditional_t<Tensor, TensorRing<Shape>, CopyRing<Shape>>;
+  using Block = SubstepBlock<R, Magnetic, Entropy, Tensor, First>;
+  using Shape = typename Block::Shape;
 #if __CUDA_ARCH__ >= 900
   constexpr bool compiled = true;
 #else
@@ -178,36 +374,29 @@ __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::th
 #endif
   if constexpr (compiled) {
     extern __shared__ __align__(128) double shared[];
-    __shared__ typename Ring::Shared ring_barriers;
-    struct HandOver {
-      Barrier full[Shape::hand_over_slots], empty[Shape::hand_over_slots];
-    };
-    __shared__ HandOver hand_over[Magnetic ? Shape::cell_warps : 1];
+    __shared__ typename Block::Ring::Shared ring_barriers;
+    __shared__ HandOver<Shape::hand_over_slots> hand_over[Shape::cell_warps];
 
-    const FieldPointers& fields = args.fields;
-    const StencilCoefficients& stencil = args.coefficients.stencil;
-    const PhysicsCoefficients& physics = args.coefficients.physics;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const bool induction_role = Magnetic && warp >= Shape::cell_warps;
+    const bool induction_role = Shape::split_roles && warp >= Shape::cell_warps;
     const int cell_warp = induction_role ? warp - Shape::cell_warps : warp;
     const int in_tile = cell_warp * 32 + lane;
     const int tx = in_tile % Shape::tile_x, ty = in_tile / Shape::tile_x;
 
-    int block = blockIdx.x;
+    unsigned block = blockIdx.x;
     const int tile_x = block % args.tiles.x;
     block /= args.tiles.x;
     const int tile_y = block % args.tiles.y;
-    const int chunk = block / args.tiles.y;
-    const int z0 = args.region.lower.z + chunk * args.chunk;
-    const int z1 = min(z0 + args.chunk, args.region.upper.z);
+    const int z0 = args.region.lower.z + block / args.tiles.y * args.chunk;
+    const int planes = min(args.chunk, args.region.upper.z - z0) + 2 * R;
     // Tiles start at multiples of 4 cells, where rows are aligned.
     const int x0 = (args.region.lower.x & ~3) + tile_x * Shape::tile_x;
     const int y0 = args.region.lower.y + tile_y * Shape::tile_y;
-    const TileOrigin tile{x0 - Shape::halo_x, y0 - R, z0 - R, z1 - z0 + 2 * R};
 
-    constexpr int producer_warp = Magnetic ? Shape::cell_warps : 0;
-    Ring ring(shared, ring_barriers, fields, tile, load, previous, threadIdx.x == producer_warp * 32);
-    if (Magnetic && threadIdx.x < Shape::cell_warps)
+    constexpr int producer_warp = Shape::split_roles ? Shape::cell_warps : 0;
+    typename Block::Ring ring(shared, ring_barriers, args.fields, {x0 - Shape::halo_x, y0 - R, z0 - R, planes}, load,
+                              previous, threadIdx.x == producer_warp * 32);
+    if (Shape::split_roles && threadIdx.x < Shape::cell_warps)
       for (int s = 0; s < Shape::hand_over_slots; ++s) {
         hand_over[threadIdx.x].full[s].init(1);
         hand_over[threadIdx.x].empty[s].init(1);
@@ -215,161 +404,21 @@ __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::th
     __syncthreads();
     ring.start();
 
-    const CellStore target(fields, args.region, x0 + tx, y0 + ty, R);
-    const int own = (ty + R) * Shape::padded_x + tx + Shape::halo_x;
-    double* const handed = shared + Shape::ring_bytes / 8 + in_tile;
-    unsigned largest = 0;
-    int slot = 0;  // of the plane that arrives
-    const auto planes_from = [&](int(&plane)[R + 1]) {
-#pragma unroll
-      for (int k = 0; k <= R; ++k) {
-        const int s = slot - R + k;
-        plane[k] = (s < 0 ? s + Shape::slots : s) * Shape::slot_size + own;
-      }
-    };
-    const auto next_slot = [&] { slot = slot + 1 == Shape::slots ? 0 : slot + 1; };
-    const auto load_previous = [&](int z, auto& old, const auto& slots) {
-      if constexpr (!First) {
-        constexpr int count = sizeof(slots) / sizeof(int);
-        const double* p = target.cell(z);
-#pragma unroll
-        for (int i = 0; i < count; ++i) old[i] = target.valid() ? p[slots[i] * fields.stride_field] : 0.0;
-      }
-    };
-
+    Block b{args,
+            shared,
+            shared + Shape::hand_over_offset + in_tile,
+            hand_over[cell_warp],
+            ring,
+            {args.fields, args.region, x0 + tx, y0 + ty},
+            (ty + R) * Shape::padded_x + tx + Shape::halo_x,
+            planes,
+            z0};
     if (!induction_role) {
-      VectorColumn<Shape, 1> u_column;
-      ScalarColumn<Shape, 0> lnrho_column;
-      ScalarColumn<Shape, Shape::slot_ss> ss_column;
-      constexpr int count = Entropy ? 5 : 4;
-      for (int i = 0; i < tile.planes; ++i) {
-        ring.template acquire<!First>(i);
-        const int arrived = slot * Shape::slot_size + own;
-        const AcrossPlanes<double> across = u_column.arrive(stencil, shared, arrived);
-        if (i < 2 * R) {
-          if (i < R) {
-            const auto value = [&](int s) { return shared[arrived + s * Shape::field_stride]; };
-            u_column.push({value(1), value(2), value(3)});
-            lnrho_column.push(value(0));
-            if constexpr (Entropy) ss_column.push(value(Shape::slot_ss));
-          }
-          ring.release(i);
-          next_slot();
-          continue;
-        }
-        const int z = z0 + i - 2 * R;
-        int slots[count];
-        slots[0] = 0, slots[1] = 1, slots[2] = 2, slots[3] = 3;
-        if constexpr (Entropy) slots[4] = Shape::slot_ss;
-        double old[count];
-        load_previous(z, old, slots);
-        int plane[R + 1];
-        planes_from(plane);
-        const VectorDerivatives<double> u = u_column.derivatives(stencil, shared, plane, across);
-        u_column.push(u.value);
-        const ScalarDerivatives<double> lnrho = lnrho_column.derivatives(stencil, shared, plane);
-        lnrho_column.push(lnrho.value);
-        ScalarDerivatives<double> ss{};
-        if constexpr (Entropy) {
-          ss = ss_column.derivatives(stencil, shared, plane);
-          ss_column.push(ss.value);
-        }
-        ring.release(i);
-        next_slot();
-
-        MagneticForce<double> magnetic;
-        Thermodynamics<double> gas;
-        if constexpr (Magnetic) {
-          const int n = i - 2 * R, s = n % Shape::hand_over_slots;
-          HandOver& pair = hand_over[cell_warp];
-          pair.full[s].wait(n / Shape::hand_over_slots);
-          const double* p = handed + s * Shape::hand_over_size;
-#pragma unroll
-          for (int k = 0; k < 3; ++k) magnetic.lorentz[k] = p[k * Shape::cells];
-          magnetic.current2 = p[3 * Shape::cells];
-          if constexpr (Shape::gas_by_induction) {
-            gas.inverse_density = p[4 * Shape::cells];
-            gas.sound_speed2 = p[5 * Shape::cells];
-            gas.inverse_temperature = p[6 * Shape::cells];
-          }
-          __syncwarp();
-          if (lane == 0) pair.empty[s].arrive();
-        }
-        if constexpr (!Shape::gas_by_induction) gas = thermodynamics<Entropy>(physics, lnrho.value, ss.value);
-        Rates<double> rate;
-        fluid_rates<Magnetic, Entropy>(physics, lnrho, u, ss, gas, magnetic, rate);
-        double next[count];
-        next[0] = advance<First>(args.runge_kutta, lnrho.value, old[0], rate.lnrho);
-#pragma unroll
-        for (int k = 0; k < 3; ++k) next[1 + k] = advance<First>(args.runge_kutta, u.value[k], old[1 + k], rate.u[k]);
-        if constexpr (Entropy) next[4] = advance<First>(args.runge_kutta, ss.value, old[4], rate.ss);
-        if constexpr (!First) {
-#pragma unroll
-          for (int k = 0; k < count; ++k) watch(largest, next[k]);
-        }
-        target.store(z, slots, next, R);
-      }
-    }
-    if constexpr (Magnetic) {
-      if (induction_role) {
-        VectorColumn<Shape, 4> a_column;
-        for (int i = 0; i < tile.planes; ++i) {
-          ring.template acquire<!First>(i);
-          const int arrived = slot * Shape::slot_size + own;
-          const AcrossPlanes<double> across = a_column.arrive(stencil, shared, arrived);
-          if (i < 2 * R) {
-            const auto value = [&](int s) { return shared[arrived + s * Shape::field_stride]; };
-            if (i < R) a_column.push({value(4), value(5), value(6)});
-            ring.release(i);
-            next_slot();
-            continue;
-          }
-          const int z = z0 + i - 2 * R;
-          const int slots[3] = {4, 5, 6};
-          double old[3];
-          load_previous(z, old, slots);
-          int plane[R + 1];
-          planes_from(plane);
-          const auto value = [&](int s) { return shared[plane[0] + s * Shape::field_stride]; };
-          const double u[3] = {value(1), value(2), value(3)};
-          Thermodynamics<double> gas;
-          if constexpr (Shape::gas_by_induction)
-            gas = thermodynamics<Entropy>(physics, value(0), Entropy ? value(Shape::slot_ss) : 0.0);
-          const VectorDerivatives<double> a = a_column.derivatives(stencil, shared, plane, across);
-          a_column.push(a.value);
-          ring.release(i);
-          next_slot();
-
-          double rate[3];
-          const MagneticForce<double> magnetic = induction(physics, u, a, rate);
-          const int n = i - 2 * R, s = n % Shape::hand_over_slots;
-          HandOver& pair = hand_over[cell_warp];
-          if (n >= Shape::hand_over_slots) pair.empty[s].wait(n / Shape::hand_over_slots - 1);
-          double* p = handed + s * Shape::hand_over_size;
-#pragma unroll
-          for (int k = 0; k < 3; ++k) p[k * Shape::cells] = magnetic.lorentz[k];
-          p[3 * Shape::cells] = magnetic.current2;
-          if constexpr (Shape::gas_by_induction) {
-            p[4 * Shape::cells] = gas.inverse_density;
-            p[5 * Shape::cells] = gas.sound_speed2;
-            if constexpr (Entropy) p[6 * Shape::cells] = gas.inverse_temperature;
-          }
-          __syncwarp();
-          if (lane == 0) pair.full[s].arrive();
-
-          double next[3];
-#pragma unroll
-          for (int k = 0; k < 3; ++k) next[k] = advance<First>(args.runge_kutta, a.value[k], old[k], rate[k]);
-          if constexpr (!First) {
-#pragma unroll
-            for (int k = 0; k < 3; ++k) watch(largest, next[k]);
-          }
-          target.store(z, slots, next, R);
-        }
-      }
-    }
-    if constexpr (!First) {
-      if (target.valid() && largest >= 0x7ff00000u) *args.nonfinite = 1;
+      if constexpr (Shape::split_registers) set_registers<Shape::fluid_registers, true>();
+      b.fluid();
+    } else if constexpr (Shape::split_roles) {
+      if constexpr (Shape::split_registers) set_registers<Shape::induction_registers, false>();
+      b.induction_and_gas();
     }
   }
 }

@@ -19,6 +19,7 @@ struct FieldPointers {
   const double* in = nullptr;
   double* out = nullptr;
   std::int64_t stride_y = 0, stride_z = 0, stride_field = 0;
+  std::int64_t slot_offset[max_fields] = {};  ///< slot * stride_field
   Int3 cells{};
   bool wrap_z = false;   ///< planes outside the subdomain are those of its other end
   bool image_x = false;  ///< cells near an x (y) boundary are also stored as the halo of the other end

@@ -74,7 +74,7 @@ void clear_outputs(const std::string& directory, bool overwrite) {
   if (!overwrite)
     throw Error(
         ExitCode::io,
-        fmt::format("{} holds {} file(s) of an earlier run ({}{}): choose another directory, or allow overwriting",
+        fmt::format("{} holds {} file(s) of an earlier run ({}{}): choose another directory, or replace them with --overwrite",
                     directory, outputs.size(), outputs.front().filename().string(), outputs.size() > 1 ? ", ..." : ""));
   for (const fs::path& file : outputs) {
     std::error_code error;

@@ -24,7 +24,8 @@ say "drawing"
 
 say "files"
 find "$run" -type f -printf '%10s bytes  %p\n' | sort -k 3
-for picture in "$run"/*.png; do
-  [[ -e $picture ]] || die "scripts/plot.py drew no picture in $run"
-  printf '\nThe picture: %s\n' "$PWD/$picture"
-done
+
+pictures=("$run"/*.png)
+[[ -e ${pictures[0]} ]] || die "scripts/plot.py drew no picture in $run"
+say "pictures"
+printf '%s\n' "${pictures[@]/#/$PWD/}"

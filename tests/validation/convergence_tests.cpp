@@ -83,7 +83,7 @@ double wave_error(int cells, int order, const Comm& comm) {
 TEST_CASE("An oblique Alfven wave converges in space at orders 2, 4, 6 and 8") {
   const Comm comm(MPI_COMM_WORLD);
   for (const int order : {2, 4, 6, 8}) {
-    constexpr int coarse = 28, fine = 44;
+    constexpr int coarse = 36, fine = 56;
     const double a = wave_error(coarse, order, comm), b = wave_error(fine, order, comm);
     const double measured = std::log(a / b) / std::log(static_cast<double>(fine) / coarse);
     CAPTURE(order, a, b, measured);
