@@ -42,7 +42,7 @@ MHD_HD bool any_nan(V accumulated) {
 /// Rows are taken in tiles along y that march in z, so that the planes a stencil reads stay in the cache.
 template <class Row>
 MHD_HD void for_each_row(const Box& region, int radius, const Row& row) {
-  constexpr std::ptrdiff_t cache_bytes = 768 * 1024;
+  constexpr std::ptrdiff_t cache_bytes = 256 * 1024;
   const std::ptrdiff_t row_bytes = std::ptrdiff_t{region.upper.x - region.lower.x + 2 * max_radius} * 8 * max_fields;
   const int tile = static_cast<int>(
       std::clamp<std::ptrdiff_t>(cache_bytes / (row_bytes * (2 * radius + 1)) - 2 * radius, 4, 1 << 20));

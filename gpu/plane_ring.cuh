@@ -77,98 +77,81 @@ struct RingPosition {
   }
 };
 
-/// Filled by the tensor memory accelerator: one instruction of one thread per plane.
+/// Filled by the tensor memory accelerator: one instruction of one thread per plane. The warp that is the last to
+/// finish with a plane fetches the next one into its place, at once.
 template <class Shape, bool Previous>
 class TensorRing {
  public:
   static constexpr int slots = Shape::slots;
   struct Shared {
-    Barrier full[slots], empty[slots];
+    Barrier full[slots];
+    unsigned finished[slots];  ///< warps that have
   };
 
-  /// Followed by a __syncthreads and `start`. One thread of the block is the producer, in a warp that calls
-  /// acquire<true>.
+  /// Followed by a __syncthreads and `start`.
   __device__ TensorRing(double* data, Shared& shared, const FieldPointers& fields, const TileOrigin& tile,
-                        const CUtensorMap& load, const CUtensorMap& previous, bool producer)
-      : data_(data),
-        shared_(shared),
-        fields_(fields),
-        tile_(tile),
-        load_(load),
-        previous_(previous),
-        producer_(producer) {
-    if (producer_) {
-      for (int s = 0; s < slots; ++s) {
-        shared_.full[s].init(1);
-        shared_.empty[s].init(Shape::warps);
-      }
-#if __CUDA_ARCH__ >= 900
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
+                        const CUtensorMap& load, const CUtensorMap& previous)
+      : data_(data), shared_(shared), fields_(fields), tile_(tile), load_(load), previous_(previous) {
+    if (threadIdx.x != 0) return;
+    for (int s = 0; s < slots; ++s) {
+      shared_.full[s].init(1);
+      shared_.finished[s] = 0;
     }
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
   }
   __device__ __forceinline__ void start() {
-    if (!producer_) return;
+    if (threadIdx.x != 0) return;
 #pragma unroll 1
-    for (next_ = 0; next_ < slots && next_ < tile_.planes; ++next_) fetch();
-    next_ = slots;
-    fill_ = {};
+    for (int i = 0; i < slots && i < tile_.planes; ++i) fetch(i, i);
   }
-  template <bool MayProduce>
-  __device__ __forceinline__ void acquire(int i) {
-    if (MayProduce && producer_) produce(i);
-    shared_.full[place_.slot].wait(place_.parity);
-  }
+  __device__ __forceinline__ void acquire(int) { shared_.full[place_.slot].wait(place_.parity); }
   __device__ __forceinline__ int slot() const { return place_.slot; }
   __device__ __forceinline__ void release(int i) {
     constexpr int R = Shape::radius;
+    const int oldest = place_.slot - R;
+    const int freed = i < R ? place_.slot : oldest < 0 ? oldest + slots : oldest;
+    const int next = (i < R ? i : i - R) + slots;  // plane
     __syncwarp();
-    if ((i >= 2 * R || i < R) && threadIdx.x % 32 == 0) {
-      const int oldest = place_.slot - R;
-      const int freed = i < R ? place_.slot : oldest < 0 ? oldest + slots : oldest;
-      shared_.empty[freed].arrive();
+    if ((i < R || i >= 2 * R) && next < tile_.planes && threadIdx.x % 32 == 0 && last_to_finish(freed)) {
+      fetch(next, freed);
+      if (Previous) prefetch_previous(i + 3);
     }
     place_.advance();
   }
 
  private:
-  /// The next plane takes the slot of one that all warps finished with, where possible not just now: to wait for the
-  /// slowest of them would hold up this warp.
-  __device__ __forceinline__ void produce(int i) {
-    constexpr int R = Shape::radius, lag = slots > R + 2 ? 1 : 0;
-    if (next_ < tile_.planes) {
-      const int old = next_ - slots;
-      if ((old < R ? old : old + R) < i - lag) {
-        shared_.empty[fill_.slot].wait(fill_.parity);
-        fetch();
-        ++next_;
-      }
-    }
-    if (Previous && i + 1 >= 2 * R && i + 1 < tile_.planes) prefetch_previous(i + 1);
+  __device__ __forceinline__ bool last_to_finish(int slot) {
+    unsigned before;
+    asm volatile("atom.acq_rel.cta.shared.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(shared_address(&shared_.finished[slot])), "r"(Shape::warps - 1)
+                 : "memory");
+    return before == Shape::warps - 1;
   }
   __device__ __forceinline__ int memory_plane(int i) const {
     const int z = tile_.first_plane + i;
     return fields_.wrap_z ? stored_plane(fields_, z) : z + Shape::radius;
   }
-  /// Plane next_ into the present fill slot.
-  __device__ __forceinline__ void fetch() {
+  __device__ __forceinline__ void fetch(int i, int slot) {
 #if __CUDA_ARCH__ >= 900
-    const std::uint32_t barrier = shared_address(&shared_.full[fill_.slot].state);
+    const std::uint32_t barrier = shared_address(&shared_.full[slot].state);
     asm volatile("{ .reg .b64 t; mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1; }" ::"r"(barrier),
                  "r"(Shape::plane_bytes)
                  : "memory");
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
-        "%6}], [%2];" ::"r"(shared_address(data_ + fill_.slot * Shape::slot_size)),
-        "l"(&load_), "r"(barrier), "r"(tile_.x + Layout::left), "r"(tile_.y - fields_.first_row),
-        "r"(memory_plane(next_)), "r"(0)
+        "%6}], [%2];" ::"r"(shared_address(data_ + slot * Shape::slot_size)),
+        "l"(&load_), "r"(barrier), "r"(tile_.x + Layout::left), "r"(tile_.y - fields_.first_row), "r"(memory_plane(i)),
+        "r"(0)
         : "memory");
-    fill_.advance();
 #endif
   }
   /// Brings the previous state of the cells that iteration i computes into the second-level cache.
   __device__ __forceinline__ void prefetch_previous(int i) {
 #if __CUDA_ARCH__ >= 900
+    if (i < 2 * Shape::radius || i >= tile_.planes) return;
     asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(&previous_),
                  "r"(tile_.x + Shape::halo_x + Layout::left), "r"(tile_.y + Shape::radius - fields_.first_row),
                  "r"(memory_plane(i - Shape::radius)), "r"(0)
@@ -182,9 +165,7 @@ class TensorRing {
   TileOrigin tile_;
   const CUtensorMap& load_;
   const CUtensorMap& previous_;
-  bool producer_;
-  RingPosition<slots> place_, fill_;
-  int next_ = 0;  ///< plane to fetch next (producer)
+  RingPosition<slots> place_;
 };
 
 /// Filled by asynchronous copies of 16 bytes by every thread, one plane ahead.
@@ -195,10 +176,9 @@ class CopyRing {
   struct Shared {};
 
   __device__ CopyRing(double* data, Shared&, const FieldPointers& fields, const TileOrigin& tile, const CUtensorMap&,
-                      const CUtensorMap&, bool)
+                      const CUtensorMap&)
       : data_(data), fields_(fields), tile_(tile) {}
   __device__ __forceinline__ void start() { fetch(0); }
-  template <bool MayProduce>
   __device__ __forceinline__ void acquire(int i) {
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();  // the copies of all threads are there, and all warps are done with the plane that makes room

@@ -20,12 +20,10 @@ struct SubstepShape {
   static constexpr FieldSet field_set{Magnetic, Entropy};
   static constexpr int fields = field_set.count();
   static constexpr int slot_ss = field_set.slot(Field::ss);
-  // With setmaxnreg the fluid and the induction warps share the registers 152 : 104 among 16 warps, which suffices up
-  // to order 6; order 8 has 12 warps of 168 registers.
   static constexpr bool split_roles = Magnetic;
-  static constexpr bool wide = R == 4 && Magnetic;
-  static constexpr int tile_x = wide ? 16 : 32;
-  static constexpr int tile_y = Tensor ? (wide ? 12 : 8) : 4;
+  // As many warps as keep all of a thread's state in registers: 16 of 128, 12 of 168, or 8 of 255.
+  static constexpr int tile_x = Magnetic && R == 4 ? 16 : 32;
+  static constexpr int tile_y = !Tensor ? 4 : Magnetic ? (R <= 2 ? 8 : R == 3 ? 6 : 12) : (R <= 3 ? 12 : 8);
   static constexpr int halo_x = R <= 2 ? 2 : 4;  // 16-byte aligned
   static constexpr int padded_x = tile_x + 2 * halo_x, padded_y = tile_y + 2 * R;
   static constexpr int field_stride = padded_x * padded_y;  // doubles
@@ -33,15 +31,13 @@ struct SubstepShape {
   static constexpr int slot_size = (plane_bytes + 127) / 128 * 16;  // doubles
   static constexpr int cells = tile_x * tile_y, cell_warps = cells / 32;
   static constexpr int warps = cell_warps * (split_roles ? 2 : 1), threads = warps * 32;
-  static constexpr bool split_registers = Tensor && split_roles && warps == 16;
-  static constexpr int fluid_registers = 152, induction_registers = 104;
   // What the induction warps hand over: Lorentz force, current squared, and the results of the exponentials.
   static constexpr int hand_over_size = (split_roles ? 7 : 0) * cells;  // doubles
   static constexpr int hand_over_slots = 1;
-  static constexpr int limit = (Tensor ? 226 : 162) * 1024;  // bytes
+  static constexpr int limit = Tensor ? 231936 : 162 * 1024;  // bytes; 512 more are for barriers
   // R + 1 planes are in use; the others are on their way.
   static constexpr int slots_that_fit = (limit - hand_over_slots * hand_over_size * 8) / (slot_size * 8);
-  static constexpr int slots = !Tensor ? R + 2 : slots_that_fit < R + 4 ? slots_that_fit : R + 4;
+  static constexpr int slots = !Tensor ? R + 2 : slots_that_fit < R + 5 ? slots_that_fit : R + 5;
   static_assert(slots >= R + 2 && slots_that_fit >= slots);
   static constexpr int hand_over_offset = slots * slot_size;  // doubles
   static constexpr std::size_t shared_bytes = std::size_t{8} * (hand_over_offset + hand_over_slots * hand_over_size);
@@ -165,17 +161,6 @@ __device__ __forceinline__ void watch(unsigned& largest, double value) {
   largest = max(largest, static_cast<unsigned>(__double2hiint(value)) & 0x7fffffffu);
 }
 
-/// The registers of a warpgroup's role.
-template <int Count, bool More>
-__device__ __forceinline__ void set_registers() {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  if constexpr (More)
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
-  else
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
-#endif
-}
-
 /// What the two warps of a pair share: the results of the induction warp are there (full), have been read (empty).
 template <int Slots>
 struct HandOver {
@@ -199,21 +184,21 @@ struct SubstepBlock {
 
   /// Marches: calls arrive(at) for every plane and compute(i, plane, old, next) for every plane of results; `plane` are
   /// the places of the cell in the planes from its own upwards. compute sets the values to store.
-  template <int FirstSlot, int N, int Last, bool MayProduce, class Arrive, class WarmUp, class Compute>
+  template <int FirstSlot, int N, int Last, class Arrive, class WarmUp, class Compute>
   __device__ __forceinline__ void march(const Arrive& arrive, const WarmUp& warm_up, const Compute& compute) {
     const FieldPointers& f = args.fields;
     const bool valid = target.valid(), near = valid && target.near_boundary(R);
     double* p = f.out + target.y * f.stride_y + target.x + z0 * f.stride_z;
     unsigned largest = 0;
     for (int i = 0; i < 2 * R; ++i) {
-      ring.template acquire<MayProduce>(i);
+      ring.acquire(i);
       const int at = ring.slot() * Shape::slot_size + own;
       arrive(at);
       if (i < R) warm_up(at);
       ring.release(i);
     }
     for (int i = 2 * R; i < planes; ++i) {
-      ring.template acquire<MayProduce>(i);
+      ring.acquire(i);
       int plane[R + 1];
 #pragma unroll
       for (int k = 0; k <= R; ++k) {
@@ -312,9 +297,9 @@ struct SubstepBlock {
       if constexpr (Entropy) next[ss_index] = advanced(ss.value, old[ss_index], rate.ss);
     };
     if constexpr (Shape::split_roles)
-      march<0, 4, Entropy ? Shape::slot_ss : -1, false>(arrive, warm_up, compute);
+      march<0, 4, Entropy ? Shape::slot_ss : -1>(arrive, warm_up, compute);
     else
-      march<0, Shape::fields, -1, true>(arrive, warm_up, compute);
+      march<0, Shape::fields, -1>(arrive, warm_up, compute);
   }
 
   /// The vector potential, and what the fluid warps need of it; the exponentials.
@@ -357,7 +342,7 @@ struct SubstepBlock {
 #pragma unroll
       for (int k = 0; k < 3; ++k) next[k] = advanced(a.value[k], old[k], rate[k]);
     };
-    march<4, 3, -1, true>(arrive, warm_up, compute);
+    march<4, 3, -1>(arrive, warm_up, compute);
   }
 };
 
@@ -393,9 +378,8 @@ __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::th
     const int x0 = (args.region.lower.x & ~3) + tile_x * Shape::tile_x;
     const int y0 = args.region.lower.y + tile_y * Shape::tile_y;
 
-    constexpr int producer_warp = Shape::split_roles ? Shape::cell_warps : 0;
     typename Block::Ring ring(shared, ring_barriers, args.fields, {x0 - Shape::halo_x, y0 - R, z0 - R, planes}, load,
-                              previous, threadIdx.x == producer_warp * 32);
+                              previous);
     if (Shape::split_roles && threadIdx.x < Shape::cell_warps)
       for (int s = 0; s < Shape::hand_over_slots; ++s) {
         hand_over[threadIdx.x].full[s].init(1);
@@ -414,10 +398,8 @@ __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::th
             planes,
             z0};
     if (!induction_role) {
-      if constexpr (Shape::split_registers) set_registers<Shape::fluid_registers, true>();
       b.fluid();
     } else if constexpr (Shape::split_roles) {
-      if constexpr (Shape::split_registers) set_registers<Shape::induction_registers, false>();
       b.induction_and_gas();
     }
   }

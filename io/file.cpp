@@ -17,7 +17,7 @@ namespace {
 
 class Descriptor {
  public:
-  Descriptor(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC)) {
+  Descriptor(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
     if (fd_ < 0) throw_file_error("open", path, errno);
   }
   Descriptor(const Descriptor&) = delete;
@@ -68,16 +68,20 @@ void write_file_atomically(const std::string& path, std::string_view text) {
 }
 
 void reserve_space(const std::string& path) {
-  const Descriptor descriptor(path, O_RDWR);
   struct stat status {};
-  if (::fstat(descriptor.get(), &status) != 0) throw_file_error("examine", path, errno);
+  if (::stat(path.c_str(), &status) != 0) throw_file_error("examine", path, errno);
+  reserve_space(path, status.st_size);
+}
+
+void reserve_space(const std::string& path, std::int64_t bytes) {
+  const Descriptor descriptor(path, O_RDWR | O_CREAT);
   int result;
   do {
     // Not posix_fallocate: where the file system cannot reserve, that writes the whole file once for nothing.
-    result = ::fallocate(descriptor.get(), 0, 0, status.st_size);
+    result = ::fallocate(descriptor.get(), 0, 0, bytes);
   } while (result != 0 && errno == EINTR);
   if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
-    throw_file_error(fmt::format("reserve {} bytes for", status.st_size), path, errno);
+    throw_file_error(fmt::format("reserve {} bytes for", bytes), path, errno);
 }
 
 TextWriter::TextWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "we")) {

@@ -1,6 +1,7 @@
 #pragma once
 // Plain files: complete or absent, and every error with the path and the system's reason (ExitCode::io).
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -23,6 +24,8 @@ void write_file_atomically(const std::string& path, std::string_view text);
 /// Reserves disk space for a closed file that has its final size already, so that a full disk or quota is an error now
 /// and not in the middle of a collective write. Does nothing on file systems that cannot reserve.
 void reserve_space(const std::string& path);
+/// The same for a file that is to have this size and need not be there.
+void reserve_space(const std::string& path, std::int64_t bytes);
 
 /// A text file written from the start, line by line. Errors, a full disk among them, are thrown with the path.
 class TextWriter {

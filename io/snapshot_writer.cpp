@@ -56,6 +56,8 @@ void write_coordinates(hdf5::File& file, const Grid& grid) {
 }
 
 void lay_out(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields) {
+  // HDF5 1.10 crashes at its end once a file could not be closed: what does not fit must show before it is asked.
+  reserve_space(path, snapshot_bytes(header.grid, static_cast<int>(fields.size()), header.precision));
   hdf5::File file = hdf5::File::create(path);
   write_header(file, header);
   write_coordinates(file, header.grid);

@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-MHDSIM = os.environ["MHDSIM"]
+MHDSIM = os.environ.get("MHDSIM") or sys.exit("set MHDSIM to the executable (ctest does so)")
 MPIEXEC = [os.environ.get("MPIEXEC", "mpiexec"), *shlex.split(os.environ.get("MPIEXEC_FLAGS", ""))]
 FIELDS = ["lnrho", "ux", "uy", "uz", "ax", "ay", "az", "ss"]
 
