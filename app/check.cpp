@@ -14,6 +14,9 @@
 #include "core/solver_cpu.hpp"
 #include "io/config_file.hpp"
 #include "io/snapshot.hpp"
+#if MHD_HAVE_CUDA
+#include "gpu/device.hpp"
+#endif
 
 namespace mhd {
 namespace {
@@ -86,6 +89,18 @@ std::string cadence_text(const Cadence& c) {
   return fmt::format("every {} of time", *c.interval);
 }
 
+/// A line about the memory of the GPUs, if this build has that backend.
+std::string device_memory_text([[maybe_unused]] const Config& config, [[maybe_unused]] const Decomposition& d) {
+#if MHD_HAVE_CUDA
+  std::size_t bytes = 0;
+  for (int rank = 0; rank < d.ranks(); ++rank)
+    bytes = std::max(bytes, gpu::device_bytes(d, rank, config.physics.fields(), config.run.exchange_corners));
+  return fmt::format("  device memory per rank {} on the GPU backend\n", bytes_text(static_cast<double>(bytes)));
+#else
+  return "";
+#endif
+}
+
 std::string decomposition_text(const Config& config, const Decomposition& d) {
   const Grid grid(config.grid);
   const FieldSet fields = config.physics.fields();
@@ -107,9 +122,11 @@ std::string decomposition_text(const Config& config, const Decomposition& d) {
       "  subdomains             {}\n"
       "  cells per rank         {} to {}\n"
       "  memory per rank        {} of fields (two sets of {}, with halos)\n"
+      "{}"
       "  halo per substep       {} received by the busiest rank, {} by all\n",
       d.ranks(), to_string(d.subdomains()), smallest, largest, bytes_text(static_cast<double>(memory)), fields.count(),
-      bytes_text(static_cast<double>(halo) * cell_bytes), bytes_text(static_cast<double>(sent) * cell_bytes));
+      device_memory_text(config, d), bytes_text(static_cast<double>(halo) * cell_bytes),
+      bytes_text(static_cast<double>(sent) * cell_bytes));
 }
 
 std::string output_text(const Config& config) {

@@ -6,12 +6,10 @@
 #include <string>
 #include <system_error>
 
-#include "app/version.hpp"
 #include "core/error.hpp"
 #include "core/statistics.hpp"
 #include "io/agree.hpp"
 #include "io/config_file.hpp"
-#include "io/snapshot.hpp"
 
 namespace mhd {
 namespace {
@@ -52,25 +50,14 @@ Cadence series_cadence(const OutputConfig& o) {
 
 Cadence snapshot_cadence(const OutputConfig& o) { return {o.snapshot_every_steps, o.snapshot_every_time}; }
 
-std::vector<Field> snapshot_fields(const Config& config) {
-  std::vector<Field> fields = config.output.snapshot_fields;
-  if (fields.empty()) {
-    const FieldSet set = config.physics.fields();
-    for (int slot = 0; slot < set.count(); ++slot) fields.push_back(set.field(slot));
-  }
-  std::sort(fields.begin(), fields.end());
-  return fields;
-}
-
 Outputs::Outputs(const Config& config, const Decomposition& decomposition, const Comm& comm, bool overwrite)
     : config_(config),
-      decomposition_(decomposition),
       comm_(comm),
       directory_(config.output.directory),
       resolved_config_(to_toml(config)),
       series_cadence_(series_cadence(config.output)),
       snapshot_cadence_(snapshot_cadence(config.output)),
-      snapshot_fields_(snapshot_fields(config)) {
+      writer_(config, decomposition, comm, resolved_config_) {
   agree(comm_, [&] {
     if (!comm_.root()) return;
     if (overwrite) require_input_elsewhere(config);
@@ -102,21 +89,10 @@ void Outputs::write_series(Solver& solver, std::int64_t step, double t, double d
 void Outputs::write_snapshot_of(Solver& solver, std::int64_t step, double t, double dt) {
   if (last_snapshot_step_ == step) return;
   const Stopwatch watch(output_seconds_);
-  const Grid grid(config_.grid);
-  const FieldSet set = config_.physics.fields();
   // Every rank names the file alike; only rank 0 has the directory.
   const std::string path = comm_.broadcast(run_directory_ ? run_directory_->snapshot(step) : "");
-  SnapshotHeader header{grid, t, step, dt, config_.output.snapshot_precision, resolved_config_, build_info()};
-  write_snapshot(
-      path, header, snapshot_fields_, [&](Field f) { return solver.field(set.slot(f)); },
-      decomposition_.box(comm_.rank()), comm_);
+  writer_.write(solver, path, run_directory_ ? run_directory_->xdmf() : "", step, t, dt);
   last_snapshot_step_ = step;
-  agree(comm_, [&] {
-    if (!run_directory_) return;
-    output_bytes_ += static_cast<std::int64_t>(std::filesystem::file_size(path));
-    snapshots_.push_back({path, t});
-    write_xdmf(run_directory_->xdmf(), grid, header.precision, snapshot_fields_, snapshots_);
-  });
 }
 
 double Outputs::take_output_seconds() {
@@ -148,6 +124,10 @@ void Outputs::flush_timing() {
 
 void Outputs::finish(RunSummary& summary) {
   flush_timing();
+  {
+    const Stopwatch watch(output_seconds_);
+    writer_.wait();
+  }
   take_output_seconds();
   const double to_ns = 1e9 / static_cast<double>(config_.grid.cells.product());
   std::vector<double> seconds(step_seconds_.begin(), step_seconds_.end());
@@ -157,14 +137,15 @@ void Outputs::finish(RunSummary& summary) {
   }
   for (const double s : seconds) summary.seconds_stepping += s;
   summary.seconds_output = output_seconds_total_;
-  summary.snapshots = static_cast<std::int64_t>(snapshots_.size());
+  summary.snapshots = writer_.files();
   agree(comm_, [&] {
     if (!run_directory_) return;
     series_->close();
     timing_log_->close();
+    std::int64_t text_bytes = 0;
     for (const std::string& path : {run_directory_->series(), run_directory_->timing()})
-      output_bytes_ += static_cast<std::int64_t>(std::filesystem::file_size(path));
-    summary.bytes_output = output_bytes_;
+      text_bytes += static_cast<std::int64_t>(std::filesystem::file_size(path));
+    summary.bytes_output = text_bytes + writer_.bytes();
     write_summary(run_directory_->summary(), summary);
   });
 }

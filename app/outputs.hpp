@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/snapshot_writer.hpp"
 #include "core/comm.hpp"
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
@@ -14,15 +15,12 @@
 #include "io/run_directory.hpp"
 #include "io/series.hpp"
 #include "io/timing_log.hpp"
-#include "io/xdmf.hpp"
 
 namespace mhd {
 
 /// What is written when, from the configuration.
 Cadence series_cadence(const OutputConfig& output);
 Cadence snapshot_cadence(const OutputConfig& output);
-/// The fields that snapshots hold.
-std::vector<Field> snapshot_fields(const Config& config);
 
 class Outputs {
  public:
@@ -52,23 +50,20 @@ class Outputs {
   void flush_timing();
 
   const Config& config_;
-  const Decomposition& decomposition_;
   Comm comm_;
   std::string directory_, resolved_config_;
   Cadence series_cadence_, snapshot_cadence_;
-  std::vector<Field> snapshot_fields_;
 
   // On rank 0 only:
   std::optional<RunDirectory> run_directory_;
   std::optional<Series> series_;
   std::optional<TimingLog> timing_log_;
-  std::vector<XdmfSnapshot> snapshots_;
 
+  SnapshotWriter writer_;
   std::vector<TimingRow> timing_rows_;  ///< not yet reduced
   std::vector<float> step_seconds_;     ///< of all steps, maximum over ranks
   std::optional<std::int64_t> last_snapshot_step_;
   double output_seconds_ = 0, output_seconds_total_ = 0;
-  std::int64_t output_bytes_ = 0;
 };
 
 }  // namespace mhd

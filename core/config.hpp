@@ -117,6 +117,7 @@ struct RunConfig {
   double report_seconds = 2;      ///< wall-clock seconds between progress lines
   int check_interval = 10;        ///< steps between checks for non-finite values
   bool exchange_corners = false;  ///< also send the halo corners, which the stencils do not read
+  bool oversubscribe = false;     ///< several ranks may share a GPU
 };
 
 struct Config {

@@ -2,6 +2,7 @@
 // What the main loop asks of a backend. One solver advances the subdomain of one rank.
 
 #include <span>
+#include <vector>
 
 #include "core/diagnostics.hpp"
 #include "core/state.hpp"
@@ -23,6 +24,9 @@ class Solver {
   virtual void set_field(int slot, std::span<const double> values) = 0;
   /// The interior of a slot at the present time; valid until the next call of a non-const member.
   virtual FieldView field(int slot) = 0;
+  /// Copies the interior of slots aside, for a host thread to write while steps go on: one view per slot, valid until
+  /// the next call. Empty where the backend does not do that, or lacks the memory: then read field() between steps.
+  virtual std::vector<FieldView> capture(std::span<const int>) { return {}; }
   /// Advances by one Runge-Kutta step of size dt.
   virtual void step(double dt) = 0;
   /// Largest 1/dt of the Courant condition over this rank's cells (physics.md), of the present state.

@@ -10,8 +10,8 @@ Layout::Layout(const Decomposition& decomposition, int rank)
   for (int axis = 0; axis < 3; ++axis) split[axis] = decomposition.split(axis);
   halo_y = radius;
   halo_z = split[2] ? radius : 0;
-  constexpr std::int64_t line = 16;  // rows start on a cache line of 128 bytes
-  stride_y = (left + std::int64_t{cells.x} + left + line - 1) / line * line;
+  constexpr std::int64_t sector = 4;  // rows start on a 32-byte sector
+  stride_y = (left + std::int64_t{cells.x} + left + sector - 1) / sector * sector;
   stride_z = stride_y * rows();
   field_size = stride_z * planes();
 }

@@ -17,15 +17,12 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/// A barrier in shared memory: warps arrive, others wait for a phase. Waiting also acquires what was written before.
+/// A barrier in shared memory on which copies complete.
 struct Barrier {
   std::uint64_t state;
 
   __device__ __forceinline__ void init(int count) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(&state)), "r"(count) : "memory");
-  }
-  __device__ __forceinline__ void arrive() {
-    asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(shared_address(&state)) : "memory");
   }
   /// Waits until the phase of this parity is complete: 0 for the first, then in turn.
   __device__ __forceinline__ void wait(std::uint32_t parity) {
@@ -46,6 +43,12 @@ struct Barrier {
     } while (!done);
   }
 };
+
+/// A hardware barrier of the two warps of a pair: one arrives and goes on, the other waits for it.
+__device__ __forceinline__ void arrive_at_pair_barrier(int id) {
+  asm volatile("bar.arrive %0, 64;" ::"r"(id) : "memory");
+}
+__device__ __forceinline__ void wait_at_pair_barrier(int id) { asm volatile("bar.sync %0, 64;" ::"r"(id) : "memory"); }
 
 /// What a block fetches: the padded tile's first cell, and planes first_plane ... of the subdomain.
 struct TileOrigin {

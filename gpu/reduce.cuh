@@ -239,7 +239,7 @@ ReductionKernels make_reduction_kernels() {
     const int tiles_x = (f.cells.x + courant_x - 1) / courant_x, tiles_y = (f.cells.y + courant_y - 1) / courant_y;
     // Enough blocks to fill the device several times, but chunks that are long against the stencil.
     const std::int64_t columns = std::int64_t{tiles_x} * tiles_y;
-    const std::int64_t wanted = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 24 / columns);
+    const std::int64_t wanted = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 8 / columns);
     const int chunk = static_cast<int>(
         std::clamp<std::int64_t>((f.cells.z + wanted - 1) / wanted, std::min(f.cells.z, 16), f.cells.z));
     const std::int64_t blocks = columns * ((f.cells.z + chunk - 1) / chunk);

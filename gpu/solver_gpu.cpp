@@ -111,7 +111,13 @@ class GpuSolver::Implementation {
 
   std::vector<FieldView> capture(std::span<const int> slots) {
     const std::size_t size = layout_.cells.product();
-    if (captured_.size() < size * slots.size()) captured_ = pinned_buffer<double>(size * slots.size());
+    if (captured_.size() < size * slots.size()) {
+      try {
+        captured_ = pinned_buffer<double>(size * slots.size());
+      } catch (const Error&) {
+        return {};
+      }
+    }
     std::vector<FieldView> views;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       download(slots[i], captured_.data() + i * size);

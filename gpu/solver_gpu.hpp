@@ -27,6 +27,8 @@ class GpuSolver final : public Solver {
 
   void set_field(int slot, std::span<const double> values) override;
   FieldView field(int slot) override;
+  /// To pinned host memory; empty where the host has too little.
+  std::vector<FieldView> capture(std::span<const int> slots) override;
   /// Returns when the step is queued; errors of the device may be thrown by a later call.
   void step(double dt) override;
   double courant_rate() override;
@@ -34,10 +36,6 @@ class GpuSolver final : public Solver {
   bool finite() override;
   /// Waits for the last step. All of it counts as compute on one rank.
   StepTiming timing() const override;
-
-  /// Copies fields to pinned host memory of the solver. The views stay valid while further steps run, until the next
-  /// call: a host thread may write them meanwhile. One view per slot, in order.
-  std::vector<FieldView> capture(std::span<const int> slots);
 
   /// Waits until the device has done all that was queued.
   void synchronize() const;

@@ -21,9 +21,9 @@ struct SubstepShape {
   static constexpr int fields = field_set.count();
   static constexpr int slot_ss = field_set.slot(Field::ss);
   static constexpr bool split_roles = Magnetic;
-  // As many warps as keep all of a thread's state in registers: 16 of 128, 12 of 168, or 8 of 255.
+  // As many warps as keep a thread's state in registers: 12 of 168, or 8 of 255.
   static constexpr int tile_x = Magnetic && R == 4 ? 16 : 32;
-  static constexpr int tile_y = !Tensor ? 4 : Magnetic ? (R <= 2 ? 8 : R == 3 ? 6 : 12) : (R <= 3 ? 12 : 8);
+  static constexpr int tile_y = !Tensor ? 4 : Magnetic ? (R <= 3 ? 6 : 12) : (R <= 3 ? 12 : 8);
   static constexpr int halo_x = R <= 2 ? 2 : 4;  // 16-byte aligned
   static constexpr int padded_x = tile_x + 2 * halo_x, padded_y = tile_y + 2 * R;
   static constexpr int field_stride = padded_x * padded_y;  // doubles
@@ -33,14 +33,14 @@ struct SubstepShape {
   static constexpr int warps = cell_warps * (split_roles ? 2 : 1), threads = warps * 32;
   // What the induction warps hand over: Lorentz force, current squared, and the results of the exponentials.
   static constexpr int hand_over_size = (split_roles ? 7 : 0) * cells;  // doubles
-  static constexpr int hand_over_slots = 1;
-  static constexpr int limit = Tensor ? 231936 : 162 * 1024;  // bytes; 512 more are for barriers
+  static constexpr int limit = Tensor ? 231936 : 162 * 1024;            // bytes; 512 more are for barriers
   // R + 1 planes are in use; the others are on their way.
-  static constexpr int slots_that_fit = (limit - hand_over_slots * hand_over_size * 8) / (slot_size * 8);
+  static constexpr int slots_that_fit = (limit - hand_over_size * 8) / (slot_size * 8);
   static constexpr int slots = !Tensor ? R + 2 : slots_that_fit < R + 5 ? slots_that_fit : R + 5;
   static_assert(slots >= R + 2 && slots_that_fit >= slots);
+  static_assert(!split_roles || 2 * cell_warps < 16);         // hardware barriers
   static constexpr int hand_over_offset = slots * slot_size;  // doubles
-  static constexpr std::size_t shared_bytes = std::size_t{8} * (hand_over_offset + hand_over_slots * hand_over_size);
+  static constexpr std::size_t shared_bytes = std::size_t{8} * (hand_over_offset + hand_over_size);
 };
 
 /// Values of one field around a thread's cell: planes from its own upwards in shared memory, below in registers.
@@ -161,12 +161,6 @@ __device__ __forceinline__ void watch(unsigned& largest, double value) {
   largest = max(largest, static_cast<unsigned>(__double2hiint(value)) & 0x7fffffffu);
 }
 
-/// What the two warps of a pair share: the results of the induction warp are there (full), have been read (empty).
-template <int Slots>
-struct HandOver {
-  Barrier full[Slots], empty[Slots];
-};
-
 /// Everything a block's threads know besides the fields.
 template <int R, bool Magnetic, bool Entropy, bool Tensor, bool First>
 struct SubstepBlock {
@@ -176,7 +170,7 @@ struct SubstepBlock {
   const SubstepArguments& args;
   const double* shared;
   double* handed;  ///< this cell's place in the hand-over buffer
-  HandOver<Shape::hand_over_slots>& hand_over;
+  int pair;        ///< number of the warp pair; 2 pair + 1 is its barrier "handed over", 2 pair + 2 "taken"
   Ring& ring;
   TileStore target;
   int own;  ///< this cell's place in a padded tile
@@ -240,7 +234,6 @@ struct SubstepBlock {
     constexpr bool joint = Magnetic && !Shape::split_roles;
     VectorColumn<Shape, 4> a_column;
     AcrossPlanes<double> across, across_a;
-    RingPosition<Shape::hand_over_slots> turn;
     const auto arrive = [&](int at) {
       across = u_column.arrive(stencil, shared, at);
       if constexpr (joint) across_a = a_column.arrive(stencil, shared, at);
@@ -275,17 +268,14 @@ struct SubstepBlock {
       }
       ring.release(i);
       if constexpr (Shape::split_roles) {
-        hand_over.full[turn.slot].wait(turn.parity);
-        const double* handed = this->handed + turn.slot * Shape::hand_over_size;
+        wait_at_pair_barrier(2 * pair + 1);
 #pragma unroll
         for (int k = 0; k < 3; ++k) magnetic.lorentz[k] = handed[k * Shape::cells];
         magnetic.current2 = handed[3 * Shape::cells];
         gas.inverse_density = handed[4 * Shape::cells];
         gas.sound_speed2 = handed[5 * Shape::cells];
         if constexpr (Entropy) gas.inverse_temperature = handed[6 * Shape::cells];
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) hand_over.empty[turn.slot].arrive();
-        turn.advance();
+        if (i + 1 < planes) arrive_at_pair_barrier(2 * pair + 2);
       } else {
         gas = thermodynamics<Entropy>(physics, lnrho.value, ss.value);
       }
@@ -308,7 +298,6 @@ struct SubstepBlock {
     const PhysicsCoefficients& physics = args.coefficients.physics;
     VectorColumn<Shape, 4> a_column;
     AcrossPlanes<double> across;
-    RingPosition<Shape::hand_over_slots> turn;
     const auto arrive = [&](int at) { across = a_column.arrive(stencil, shared, at); };
     const auto warm_up = [&](int at) {
       const auto value = [&](int s) { return shared[at + s * Shape::field_stride]; };
@@ -316,9 +305,7 @@ struct SubstepBlock {
     };
     const auto compute = [&](int i, const int(&plane)[R + 1], const double* old, double* next) {
       const auto value = [&](int s) { return shared[plane[0] + s * Shape::field_stride]; };
-      // The first turns find their slots empty.
-      if (i >= 2 * R + Shape::hand_over_slots) hand_over.empty[turn.slot].wait(turn.parity ^ 1);
-      double* handed = this->handed + turn.slot * Shape::hand_over_size;
+      if (i > 2 * R) wait_at_pair_barrier(2 * pair + 2);
       {
         const Thermodynamics<double> gas =
             thermodynamics<Entropy>(physics, value(0), Entropy ? value(Shape::slot_ss) : 0.0);
@@ -336,9 +323,7 @@ struct SubstepBlock {
 #pragma unroll
       for (int k = 0; k < 3; ++k) handed[k * Shape::cells] = magnetic.lorentz[k];
       handed[3 * Shape::cells] = magnetic.current2;
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) hand_over.full[turn.slot].arrive();
-      turn.advance();
+      arrive_at_pair_barrier(2 * pair + 1);
 #pragma unroll
       for (int k = 0; k < 3; ++k) next[k] = advanced(a.value[k], old[k], rate[k]);
     };
@@ -360,7 +345,6 @@ __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::th
   if constexpr (compiled) {
     extern __shared__ __align__(128) double shared[];
     __shared__ typename Block::Ring::Shared ring_barriers;
-    __shared__ HandOver<Shape::hand_over_slots> hand_over[Shape::cell_warps];
 
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const bool induction_role = Shape::split_roles && warp >= Shape::cell_warps;
@@ -380,18 +364,13 @@ __global__ void __launch_bounds__(SubstepShape<R, Magnetic, Entropy, Tensor>::th
 
     typename Block::Ring ring(shared, ring_barriers, args.fields, {x0 - Shape::halo_x, y0 - R, z0 - R, planes}, load,
                               previous);
-    if (Shape::split_roles && threadIdx.x < Shape::cell_warps)
-      for (int s = 0; s < Shape::hand_over_slots; ++s) {
-        hand_over[threadIdx.x].full[s].init(1);
-        hand_over[threadIdx.x].empty[s].init(1);
-      }
     __syncthreads();
     ring.start();
 
     Block b{args,
             shared,
             shared + Shape::hand_over_offset + in_tile,
-            hand_over[cell_warp],
+            cell_warp,
             ring,
             {args.fields, args.region, x0 + tx, y0 + ty},
             (ty + R) * Shape::padded_x + tx + Shape::halo_x,

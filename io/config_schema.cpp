@@ -181,6 +181,7 @@ void add_run(std::vector<ConfigKey>& keys) {
       MHD_MEMBER(run.check_interval));
   add("exchange_corners", {"", {}, "Also send the corners of the halo, which no stencil reads; for measurements."},
       MHD_MEMBER(run.exchange_corners));
+  add("oversubscribe", {"", {}, "Several ranks may share a GPU: slow, for tests."}, MHD_MEMBER(run.oversubscribe));
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""Parameter scans: what scripts/scan.py is made of."""
