@@ -38,7 +38,8 @@ const std::vector<WrongFile> wrong_files = {
     {"[grid]\nviscosity = 1.0", "3: grid.viscosity: unknown key, the nearest known name is physics.viscosity"},
     {"viscosity = 1.0", "2: viscosity: unknown key, the nearest known name is physics.viscosity"},
     {"run.zzzzzz = 1",
-     "2: run.zzzzzz: unknown key, known keys of [run]: backend, report_seconds, check_interval and exchange_corners"},
+     "2: run.zzzzzz: unknown key, known keys of [run]: backend, report_seconds, check_interval, "
+     "exchange_corners and oversubscribe"},
     {"[zzzzzzzzzzzz]",
      "2: zzzzzzzzzzzz: unknown table, known tables: grid, initial, initial.noise, output, physics, run and time"},
     {"[[initial.mode]]\nfield = \"ux\"", "2: initial.mode: unknown table, the nearest known name is initial.modes"},
