@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
 
@@ -59,9 +60,8 @@ class Simulation {
         t_ = choice.next_time;
         ++step_;
         if (step_ % config_.run.check_interval == 0 || file_due()) require_finite();
-        const StepTiming timing = solver_.timing();
-        outputs_.record_timing(
-            {step_, seconds_since(step_started) - output, timing.compute, timing.exchange, timing.wait, output});
+        timed_steps_.push_back({step_, seconds_since(step_started) - output, 0, 0, 0, output});
+        record_timing(solver_.steps_ahead());
         if (comm_.root()) progress.after_step(step_, t_, dt_);
       }
       summary.status = "complete";
@@ -138,7 +138,21 @@ class Simulation {
     s.revision = build.revision;
     return s;
   }
+  /// Completes the rows of all but the last `ahead` steps, which the backend may still be working on.
+  void record_timing(int ahead) {
+    while (static_cast<int>(timed_steps_.size()) > ahead) {
+      TimingRow row = timed_steps_.front();
+      const StepTiming timing = solver_.timing(static_cast<int>(timed_steps_.size()) - 1);
+      row.compute = timing.compute;
+      row.exchange = timing.exchange;
+      row.wait = timing.wait;
+      outputs_.record_timing(row);
+      timed_steps_.pop_front();
+    }
+  }
+
   void finish(RunSummary& summary, Clock::time_point started) {
+    record_timing(0);
     summary.steps = step_;
     summary.t = t_;
     summary.dt = dt_;
@@ -155,7 +169,8 @@ class Simulation {
   TimeStep time_step_;
   std::int64_t step_ = 0;
   double t_ = 0;
-  double dt_ = 0;  ///< the last step taken
+  double dt_ = 0;                      ///< the last step taken
+  std::deque<TimingRow> timed_steps_;  ///< whose timing the backend has not been asked for
 };
 
 }  // namespace

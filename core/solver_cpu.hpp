@@ -21,7 +21,7 @@ class CpuSolver final : public Solver {
   double courant_rate() override;
   DiagnosticSums diagnostics() override;
   bool finite() override;
-  StepTiming timing() const override { return timing_; }
+  StepTiming timing(int) const override { return timing_; }
 
   /// Instruction set of the kernels, for the banner.
   const char* instruction_set() const { return kernels_.instruction_set; }

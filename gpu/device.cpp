@@ -58,6 +58,12 @@ DeviceInfo device_info(int index) {
   return info;
 }
 
+DeviceInfo current_device() {
+  int index = 0;
+  check_cuda(cudaGetDevice(&index), "cudaGetDevice");
+  return device_info(index);
+}
+
 int node_local_rank(const Comm& comm) {
   if (comm.size() == 1) return 0;
   MPI_Comm node = MPI_COMM_NULL;

@@ -27,6 +27,9 @@ int device_count(std::string* why = nullptr);
 /// Properties of a device, in the order that CUDA_VISIBLE_DEVICES leaves. Throws Error(device).
 DeviceInfo device_info(int index);
 
+/// Properties of the device that this process uses. Throws Error(device).
+DeviceInfo current_device();
+
 /// The index among the ranks of this host, from the communicator; collective.
 int node_local_rank(const Comm& comm);
 

@@ -1,5 +1,6 @@
 #include "gpu/solver_gpu.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -18,12 +19,6 @@ namespace mhd {
 using namespace gpu;
 
 namespace {
-
-DeviceInfo current_device() {
-  int index = 0;
-  check_cuda(cudaGetDevice(&index), "cudaGetDevice");
-  return device_info(index);
-}
 
 std::size_t shared_limit(int device) {
   int bytes = 0;
@@ -128,7 +123,10 @@ class GpuSolver::Implementation {
   }
 
   void step(double dt) {
-    stream_.record(start_);
+    // A step that is still timed by the events to be used again must be over.
+    StepEvents& events = events_[step_count_ % events_.size()];
+    if (step_count_ >= static_cast<std::int64_t>(events_.size())) events.stop.synchronize();
+    stream_.record(events.start);
     if (halo_) halo_->reset_timing();
     for (int substep = 0; substep < substeps; ++substep) {
       fill_halos();
@@ -138,8 +136,8 @@ class GpuSolver::Implementation {
       std::swap(current_, other_);
       halos_valid_ = !halo_;  // the kernel itself has stored the periodic images
     }
-    stream_.record(stop_);
-    stepped_ = true;
+    stream_.record(events.stop);
+    ++step_count_;
   }
 
   double courant_rate() {
@@ -178,11 +176,14 @@ class GpuSolver::Implementation {
     return false;
   }
 
-  StepTiming timing() const {
-    if (!stepped_) return {};
-    stop_.synchronize();
+  int steps_ahead() const { return halo_ ? 0 : most_steps_ahead; }
+
+  StepTiming timing(int back) const {
+    if (back < 0 || back > steps_ahead() || back >= step_count_) return {};
+    const StepEvents& events = events_[(step_count_ - 1 - back) % events_.size()];
+    events.stop.synchronize();
     StepTiming timing = halo_ ? halo_->timing() : StepTiming{};
-    timing.compute = std::max(0.0, stop_.seconds_since(start_) - timing.exchange - timing.wait);
+    timing.compute = std::max(0.0, events.stop.seconds_since(events.start) - timing.exchange - timing.wait);
     return timing;
   }
 
@@ -257,13 +258,18 @@ class GpuSolver::Implementation {
   ReductionKernels reductions_;
   SubstepArguments arguments_;
   Stream stream_;
-  Event start_{true}, stop_{true};
+  static constexpr int most_steps_ahead = 2;  // hides the host's work between two steps; more would delay its decisions
+  struct StepEvents {
+    Event start{true}, stop{true};
+  };
+  std::array<StepEvents, most_steps_ahead + 1> events_;
+  std::int64_t step_count_ = 0;
   std::optional<DeviceState> current_, other_;
   std::optional<StagedHalo> halo_;
   DeviceBuffer<ReductionResults> results_;
   PinnedBuffer<ReductionResults> host_results_;
   PinnedBuffer<double> staging_, captured_;
-  bool halos_valid_ = false, stepped_ = false;
+  bool halos_valid_ = false;
 };
 
 GpuSolver::GpuSolver(const Config& config, const Decomposition& decomposition, const Comm& comm, GpuOptions options)
@@ -276,7 +282,8 @@ void GpuSolver::step(double dt) { implementation_->step(dt); }
 double GpuSolver::courant_rate() { return implementation_->courant_rate(); }
 DiagnosticSums GpuSolver::diagnostics() { return implementation_->diagnostics(); }
 bool GpuSolver::finite() { return implementation_->finite(); }
-StepTiming GpuSolver::timing() const { return implementation_->timing(); }
+int GpuSolver::steps_ahead() const { return implementation_->steps_ahead(); }
+StepTiming GpuSolver::timing(int back) const { return implementation_->timing(back); }
 std::vector<FieldView> GpuSolver::capture(std::span<const int> slots) { return implementation_->capture(slots); }
 void GpuSolver::synchronize() const { implementation_->synchronize(); }
 std::string GpuSolver::description() const { return implementation_->description(); }

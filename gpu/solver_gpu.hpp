@@ -34,8 +34,10 @@ class GpuSolver final : public Solver {
   double courant_rate() override;
   DiagnosticSums diagnostics() override;
   bool finite() override;
-  /// Waits for the last step. All of it counts as compute on one rank.
-  StepTiming timing() const override;
+  /// Steps of one rank are queued ahead; with halos from other ranks the host takes part in each step.
+  int steps_ahead() const override;
+  /// All of a step counts as compute on one rank.
+  StepTiming timing(int back = 0) const override;
 
   /// Waits until the device has done all that was queued.
   void synchronize() const;

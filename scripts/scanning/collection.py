@@ -83,7 +83,7 @@ def choose_quantities(wanted, series):
 
 class Appearance:
     """Colour by the first scanned key, line style by the second where that tells all runs apart; else colour by run.
-    Runs with a name of their own are black."""
+    Runs with a name of their own are black, and dotted so that a curve beneath them is seen."""
 
     def __init__(self, planned, plt):
         self.entries = []  # (label, colour, style) of the legend, None for a gap
@@ -101,7 +101,7 @@ class Appearance:
         if self.entries and named:
             self.entries.append(None)
         for index, run in enumerate(named):
-            self.look[run.name] = ("black", STYLES[index % len(STYLES)])
+            self.look[run.name] = ("black", STYLES[(index + 2) % len(STYLES)])
             self.entries.append((run.name, *self.look[run.name]))
 
     def by_key(self, runs, first, second, styles, plt):
@@ -130,7 +130,7 @@ class Appearance:
             norm = kind(low, high)
             # Without the palest end of the map, which is not seen on white.
             map_ = plt.matplotlib.colors.LinearSegmentedColormap.from_list(
-                "scan", [plt.get_cmap("viridis")(0.92 * i / 255) for i in range(256)])  # fmt: skip
+                "scan", [plt.get_cmap("viridis")(0.85 * i / 255) for i in range(256)])  # fmt: skip
             colours = {text: map_(norm(number)) for text, number in numbers.items()}
             if len(numbers) > MOST_LISTED:
                 self.bar = (map_, norm, key)

@@ -121,8 +121,9 @@ def second_process(config, scratch):
     directory = scratch / "shared"
     first = start([MHDSIM, "run", config, "--output", directory, "--set", "time.max_steps=1000000000", "--set",
                    "time.dt=1e-9", "--set", "run.report_seconds=1e-9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
-    while not first.stdout.readline().startswith("step"):
-        pass
+    for line in first.stdout:
+        if line.startswith("step"):
+            break
     fails(mhdsim("run", config, "--output", directory, "--overwrite"), 6, f"is in use by process {first.pid}")
     check(first.poll() is None, "the first run ended")
     first.kill()

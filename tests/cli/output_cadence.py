@@ -182,7 +182,7 @@ def described(config, scratch):
 def again(config, scratch):
     """config.toml runs again to the same bits; a snapshot is an initial condition."""
     keys = ["--set", "time.courant_advective=0.7", "--set", "output.snapshot_every_steps=2", "--set",
-            "output.series_every_steps=1", "--set", "time.max_steps=6"]  # fmt: skip
+            "output.series_every_steps=1", "--set", "time.max_steps=6", "--set", "time.end=100.0"]  # fmt: skip
     first = run(config, scratch / "first", *keys)
     second = run(first / "config.toml", scratch / "second")
     check((first / "series.csv").read_bytes() == (second / "series.csv").read_bytes(), "config.toml: series.csv differs")
