@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh machine to a finished run and its picture: installs what is missing, builds, runs configs/quickstart.toml
-# on all cores. May be repeated. The environment variable MHDSIM_PRESET names another preset than release.
+# on all GPUs, or on all cores where there is none. May be repeated. The environment variable MHDSIM_PRESET names another preset than release.
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${MHDSIM_PRESET:-release}
@@ -12,8 +12,10 @@ configure "$preset"
 build "$preset" mhdsim
 mhdsim=build/$preset/mhdsim
 
-# As many ranks as cores, or the next smaller number that the grid can be divided over.
+# One rank per GPU; without one as many as cores, or the next smaller number that the grid can be divided over.
 ranks=$(cores)
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+if [[ $("$mhdsim" --version) == *gpu* ]] && ((gpus > 0)); then ranks=$gpus; fi
 until "$mhdsim" check "$config" --ranks "$ranks" >/dev/null 2>&1 || ((ranks == 1)); do ranks=$((ranks - 1)); done
 
 say "running $config on $ranks ranks"
