@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "app/bytes_text.hpp"
+#include "app/exchange_text.hpp"
 #include "app/outputs.hpp"
 #include "core/decomposition.hpp"
 #include "core/schedule.hpp"
@@ -20,16 +22,6 @@
 
 namespace mhd {
 namespace {
-
-std::string bytes_text(double bytes) {
-  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 5) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, units[unit]);
-}
 
 /// What the configuration alone determines; absent where that depends on the solution.
 struct Plan {
@@ -159,10 +151,10 @@ std::string output_text(const Config& config) {
 
 }  // namespace
 
-std::string check_text(const Config& config, int ranks) {
+std::string check_text(const Config& config, int ranks, bool verbose) {
   const Decomposition decomposition(Grid(config.grid), ranks, config.grid.decomposition);
   return "# resolved configuration\n" + to_toml(config) + "\n" + decomposition_text(config, decomposition) + "\n" +
-         output_text(config);
+         (verbose ? exchange_text(config, decomposition, 0) + "\n" : "") + output_text(config);
 }
 
 }  // namespace mhd

@@ -7,8 +7,9 @@
 
 namespace mhd {
 
-/// The resolved configuration, decomposition over `ranks`, memory, halo traffic, and the files to be written.
+/// The resolved configuration, decomposition over `ranks`, memory, halo traffic, and the files to be written; `verbose`
+/// adds the messages and segments of rank 0.
 /// Throws Error where the run could not start.
-std::string check_text(const Config& config, int ranks);
+std::string check_text(const Config& config, int ranks, bool verbose = false);
 
 }  // namespace mhd

@@ -151,9 +151,10 @@ class CommandLine {
     config_.add_backend_to(c);
     c.add_option("--output", config_.output, "run directory")->option_text("DIR");
     c.add_option("--ranks", ranks_, "number of MPI ranks to plan for")->option_text("N")->check(at_least(1));
+    c.add_flag("--verbose", verbose_, "also the messages and segments of rank 0");
     c.callback([this] {
       action_ = [this] {
-        print_once(check_text(config_.load(), ranks_));
+        print_once(check_text(config_.load(), ranks_, verbose_));
         return 0;
       };
     });
@@ -250,6 +251,7 @@ class CommandLine {
   ConfigArguments config_;
   bool overwrite_ = false;
   int ranks_ = 1;
+  bool verbose_ = false;
   VerifyOptions verify_;
   BenchOptions bench_;
   std::vector<int> bench_cells_, bench_decomposition_;

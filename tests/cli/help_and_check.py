@@ -31,7 +31,7 @@ def helps():
     commands = {
         (): ["run", "check", "verify", "bench", "diff", "info", "--version"],
         ("run",): ["CONFIG", "--set KEY=VALUE", "--backend", "--output DIR", "--overwrite"],
-        ("check",): ["CONFIG", "--set KEY=VALUE", "--backend", "--output DIR", "--ranks N"],
+        ("check",): ["CONFIG", "--set KEY=VALUE", "--backend", "--output DIR", "--ranks N", "--verbose"],
         ("verify",): ["CONFIG", "--set KEY=VALUE", "--backend", "--steps N", "--ulps N"],
         ("bench",): ["step"],
         ("bench", "step"): ["--cells", "--order", "--physics", "--steps", "--warmup", "--courant", "--backend",
@@ -136,6 +136,46 @@ def decomposition(config):
     check("ranks                  6" in free, "check --ranks 6")
 
 
+def exchange(config):
+    """The tables of --verbose hold each cell once, all halo cells of rank 0 once, and agree with each other."""
+    for cells, order, subdomains in [([16, 12, 14], 6, [1, 1, 1]), ([16, 12, 14], 6, [2, 2, 2]), ([50, 46, 38], 8, [3, 1, 2]),
+                                     ([13, 11, 1], 4, [3, 2, 1]), ([7, 30, 30], 6, [2, 2, 3])]:  # fmt: skip
+        changes = {"grid.cells": cells, "grid.order": order, "grid.decomposition": subdomains}
+        arguments = ["--ranks", int(np.prod(subdomains)), *assignments(changes)]
+        out, plain = resolved(config, "--verbose", *arguments), resolved(config, *arguments)
+        where = f"--verbose of {changes}:\n{out.split('decomposition')[-1]}"
+        tables = out.split("messages of rank 0")[1].split("output into")[0].strip().split("\n\n")
+        check(out.replace(f"messages of rank 0{out.split('messages of rank 0')[1].split('output into')[0]}", "") == plain,
+              f"something other than tables is added {where}")  # fmt: skip
+        radius, size = order // 2, [parts(n, p)[0] for n, p in zip(cells, subdomains)]
+        row = r"^  (inner|outer \d+) +(?:\d+, \d+, \d+)? +(none|\d+ x \d+ x \d+) +(\d+) +(\S+ \S+)   (.*)$"
+        computed = re.findall(row, tables[-1], re.M)
+        check(sum(int(n) for _, _, n, _, _ in computed) == np.prod(size), f"not each cell once {where}")
+        for name, box, count, size_text, _ in computed:
+            check(about(size_text, 64 * int(count)), f"bytes of {name} {where}")
+            check(int(count) == (0 if box == "none" else np.prod([int(n) for n in box.split(" x ")])), f"size of {name} {where}")
+        check(int(computed[0][2]) == np.prod([max(0, n - 2 * radius * (p > 1)) for n, p in zip(size, subdomains)]),
+              f"inner box {where}")  # fmt: skip
+        if np.prod(subdomains) == 1:
+            check("none: this rank holds all axes alone" in tables[0] and len(computed) == 1, where)
+            continue
+        messages = re.findall(r"^  (\d+) +(\d+) +(\d+) +\S+ \S+ +(.*)$", tables[0], re.M)
+        halo = re.findall(r"^  ([-+][-+xyz]*) +\d+ x \d+ x \d+ +(\d+) +\S+ \S+ +(\d+)   (\d[\d ]*?)  +(\d[\d ]*)$", tables[1], re.M)
+        near = [radius if d else n for d, n in zip([p > 1 for p in subdomains], size)]
+        split = [axis for axis in range(3) if subdomains[axis] > 1]
+        faces = sum(2 * near[a] * np.prod(size) // size[a] for a in split)
+        edges = sum(4 * near[a] * near[b] * np.prod(size) // (size[a] * size[b]) for a in split for b in split if a < b)
+        check(sum(int(m[2]) for m in messages) == sum(int(h[1]) for h in halo) == faces + edges, f"halo cells {where}")
+        for number, _, count, directions in messages:
+            inside = [h for h in halo if h[2] == number]
+            check(directions.split() == [h[0] for h in inside] and int(count) == sum(int(h[1]) for h in inside),
+                  f"message {number} {where}")  # fmt: skip
+        for name, _, _, _, awaited in computed[1:]:
+            number = name.split()[1]
+            needed = {h[2] for h in halo if number in h[3].split()}
+            check(needed and needed == set(awaited.split()), f"messages of {name} {where}")
+
+
 def memory(config, scratch):
     """The largest resident size of a run grows with the grid by what check says, and little more (buffers of output)."""
     if sanitized():
@@ -229,6 +269,7 @@ def main():
         without_mpi(config, scratch)
         sets(config)
         decomposition(config)
+        exchange(config)
         memory(config, scratch)
         files(config, scratch)
         check(resolved(config) == succeeds(mhdsim("check", config, ranks=3)).out, "check under a launcher prints once")
