@@ -32,11 +32,19 @@ struct ColumnAround {
   }
 };
 
-constexpr int courant_x = 32, courant_y = 8;
+/// A value that is read once: it is not to drive others out of the first-level cache.
+__device__ __forceinline__ double load_once(const double* p) {
+  double value;
+  asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(value) : "l"(p));
+  return value;
+}
 
-/// Blocks march columns of cells in z.
+constexpr int courant_x = 32, courant_y = 16;
+
+/// Blocks march columns of cells in z. One block per multiprocessor is enough for the launch bounds: with registers to
+/// spare the compiler keeps more loads in flight (0.022 against 0.029 ns per cell on an H200).
 template <int R, bool Magnetic, bool Entropy>
-__global__ void __launch_bounds__(courant_x* courant_y)
+__global__ void __launch_bounds__(courant_x* courant_y, 1)
     courant_kernel(const __grid_constant__ Coefficients c, const __grid_constant__ FieldPointers f, int tiles_x,
                    int tiles_y, int chunk, ReductionResults* results) {
   constexpr int slot_ss = FieldSet{Magnetic, Entropy}.slot(Field::ss);
@@ -56,21 +64,24 @@ __global__ void __launch_bounds__(courant_x* courant_y)
         az[k] = 0;
       }
     }
-    for (int z = z0; z < z1; ++z) {
+    const double* own = column + z0 * f.stride_z;
+    int ahead = stored_plane(f, z0 + R);
+    for (int z = z0; z < z1; ++z, own += f.stride_z) {
       double u[3], b[3] = {0, 0, 0};
-      const double* own = at(0, z);
-      const double lnrho = __ldg(own);
+      const double lnrho = load_once(own);
 #pragma unroll
-      for (int i = 0; i < 3; ++i) u[i] = __ldg(own + (1 + i) * f.stride_field);
-      const double ss = Entropy ? __ldg(own + slot_ss * f.stride_field) : 0.0;
+      for (int i = 0; i < 3; ++i) u[i] = load_once(own + (1 + i) * f.stride_field);
+      const double ss = Entropy ? load_once(own + slot_ss * f.stride_field) : 0.0;
       if constexpr (Magnetic) {
 #pragma unroll
         for (int k = 0; k < 2 * R; ++k) {
           ax[k] = ax[k + 1];
           ay[k] = ay[k + 1];
         }
-        ax[2 * R] = __ldg(at(4, z + R));
-        ay[2 * R] = __ldg(at(5, z + R));
+        const double* above = column + ahead * f.stride_z;
+        ax[2 * R] = __ldg(above + 4 * f.stride_field);
+        ay[2 * R] = __ldg(above + 5 * f.stride_field);
+        ahead = f.wrap_z && ahead + 1 == f.cells.z ? 0 : ahead + 1;
         double g[3][3];
         // The z derivative of a_z is not part of the curl.
         gradient<R>(c.stencil, ColumnAround<R>{own + 4 * f.stride_field, f.stride_y, ax}, g[0]);
@@ -237,9 +248,9 @@ ReductionKernels make_reduction_kernels() {
   k.courant = [](const Coefficients& c, const FieldPointers& f, ReductionResults* results, int multiprocessors,
                  cudaStream_t stream) {
     const int tiles_x = (f.cells.x + courant_x - 1) / courant_x, tiles_y = (f.cells.y + courant_y - 1) / courant_y;
-    // Enough blocks to fill the device several times, but chunks that are long against the stencil.
+    // Enough blocks to fill the device many times, but chunks that are long against the stencil.
     const std::int64_t columns = std::int64_t{tiles_x} * tiles_y;
-    const std::int64_t wanted = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 8 / columns);
+    const std::int64_t wanted = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 12 / columns);
     const int chunk = static_cast<int>(
         std::clamp<std::int64_t>((f.cells.z + wanted - 1) / wanted, std::min(f.cells.z, 16), f.cells.z));
     const std::int64_t blocks = columns * ((f.cells.z + chunk - 1) / chunk);
