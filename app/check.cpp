@@ -81,6 +81,15 @@ std::string cadence_text(const Cadence& c) {
   return fmt::format("every {} of time", *c.interval);
 }
 
+std::string checkpoint_text(const OutputConfig& o) {
+  std::string text;
+  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  if (o.checkpoint_every_seconds > 0) add(fmt::format("every {} s of wall-clock time", o.checkpoint_every_seconds));
+  if (o.checkpoint_every_steps) add(fmt::format("every {} steps", *o.checkpoint_every_steps));
+  if (o.checkpoint_at_end) add("at the end");
+  return text + (text.empty() ? "when stopped early" : ", when stopped early");
+}
+
 /// A line about the memory of the GPUs, if this build has that backend.
 std::string device_memory_text([[maybe_unused]] const Config& config, [[maybe_unused]] const Decomposition& d) {
 #if MHD_HAVE_CUDA
@@ -145,6 +154,10 @@ std::string output_text(const Config& config) {
                       plan.rows ? fmt::format(", {:.0f} rows", *plan.rows) : "");
   text += fmt::format("  timing.csv             one row per step{}\n",
                       plan.steps ? fmt::format(", {:.0f} rows", *plan.steps) : "");
+  const auto checkpoint =
+      static_cast<double>(snapshot_bytes(Grid(config.grid), config.physics.fields().count(), Precision::float64));
+  text += fmt::format("  checkpoints            {}; the newest {} are kept, {} each\n", checkpoint_text(o),
+                      o.checkpoints_kept, bytes_text(checkpoint));
   text += "  config.toml, summary.toml, snapshots.xdmf\n";
   return text;
 }

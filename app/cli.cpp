@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -22,7 +23,9 @@
 #include "core/error.hpp"
 #include "io/compare.hpp"
 #include "io/config_file.hpp"
+#include "io/config_schema.hpp"
 #include "io/info.hpp"
+#include "io/nearest_name.hpp"
 
 namespace mhd {
 namespace {
@@ -49,12 +52,34 @@ CLI::Validator at_least(int minimum) {
       "");
 }
 
+CLI::Validator duration() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        if (duration_seconds(text)) return "";
+        return fmt::format("expected hours:minutes:seconds, perhaps with days in front, as in 1-12:00:00, found {}",
+                           text);
+      },
+      "");
+}
+
+CLI::Validator key_or_table() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        std::vector<std::string> known;
+        for (const ConfigKey& key : config_keys()) known.insert(known.end(), {key.name, config_table(key.name)});
+        if (std::find(known.begin(), known.end(), text) != known.end()) return "";
+        return fmt::format("no key or table is called {}; {}", text, name_hint(text, known));
+      },
+      "");
+}
+
 /// The configuration and what may override it, common to the commands that take one.
 struct ConfigArguments {
   std::string path;
   std::vector<std::string> sets;
   std::string output;
   std::optional<Backend> backend;
+  bool require_cuda_aware = false;
 
   void add_to(CLI::App& command) {
     command.add_option("CONFIG", path, "run configuration (TOML)")->required()->type_name("");
@@ -68,7 +93,11 @@ struct ConfigArguments {
         ->allow_extra_args(false)
         ->take_all();
   }
-  void add_backend_to(CLI::App& command) { add_backend_option(command, backend); }
+  void add_backend_to(CLI::App& command) {
+    add_backend_option(command, backend);
+    command.add_flag("--require-cuda-aware", require_cuda_aware,
+                     "it is an error if halos cannot travel from GPU memory by MPI");
+  }
   /// Before MPI starts, so that errors cost nothing.
   Config load() const {
     Config config = load_config(path, sets);
@@ -76,6 +105,7 @@ struct ConfigArguments {
     if (config.output.directory.empty())
       config.output.directory = "runs/" + std::filesystem::path(path).stem().string();
     if (backend) config.run.backend = *backend;
+    config.run.require_cuda_aware = require_cuda_aware;
     return config;
   }
 };
@@ -136,11 +166,27 @@ class CommandLine {
     config_.add_to(c);
     config_.add_backend_to(c);
     c.add_option("--output", config_.output, "run directory")->option_text("DIR");
-    c.add_flag("--overwrite", overwrite_, "replace the outputs of an earlier run in the run directory");
+    c.add_flag("--overwrite", run_.overwrite, "replace the outputs of an earlier run in the run directory");
+    c.add_option("--restart", run_.restart,
+                 "go on from a checkpoint: a file, or the newest good one of the run directory")
+        ->option_text("latest|FILE");
+    c.add_option("--allow-change", run_.allow_change,
+                 "on restart, let this key (or all of a table) differ from the checkpoint; may be repeated")
+        ->option_text("KEY")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all()
+        ->check(key_or_table());
+    c.add_option_function<std::string>(
+         "--time-limit", [this](const std::string& text) { run_.time_limit_seconds = duration_seconds(text); },
+         "stop early enough for a checkpoint to be written within this wall-clock time of the start")
+        ->option_text("[D-]HH:MM:SS")
+        ->check(duration());
     c.callback([this] {
+      run_.reload = [this] { return config_.load(); };
       action_ = [this] {
         return with_config(
-            [this](const Config& config, const Comm& comm) { return run_simulation(config, comm, overwrite_); });
+            [this](const Config& config, const Comm& comm) { return run_simulation(config, comm, run_); });
       };
     });
   }
@@ -249,7 +295,7 @@ class CommandLine {
   std::function<int()> action_;
 
   ConfigArguments config_;
-  bool overwrite_ = false;
+  RunOptions run_;
   int ranks_ = 1;
   bool verbose_ = false;
   VerifyOptions verify_;

@@ -50,21 +50,47 @@ Cadence series_cadence(const OutputConfig& o) {
 
 Cadence snapshot_cadence(const OutputConfig& o) { return {o.snapshot_every_steps, o.snapshot_every_time}; }
 
-Outputs::Outputs(const Config& config, const Decomposition& decomposition, const Comm& comm, bool overwrite)
+Outputs::Outputs(const Config& config, const Decomposition& decomposition, const Comm& comm, EarlierRun earlier)
     : config_(config),
       comm_(comm),
       directory_(config.output.directory),
       resolved_config_(to_toml(config)),
       series_cadence_(series_cadence(config.output)),
       snapshot_cadence_(snapshot_cadence(config.output)),
-      writer_(config, decomposition, comm, resolved_config_) {
+      background_(config.physics.fields(), comm),
+      snapshots_(decomposition, comm, background_),
+      checkpoints_(config.physics.fields(), decomposition, comm, background_) {
   agree(comm_, [&] {
     if (!comm_.root()) return;
-    if (overwrite) require_input_elsewhere(config);
-    run_directory_.emplace(directory_, overwrite);
+    if (earlier == EarlierRun::replace) require_input_elsewhere(config);
+    run_directory_.emplace(directory_, earlier);
+  });
+}
+
+std::vector<std::string> Outputs::begin(std::optional<std::int64_t> restart_step) {
+  std::vector<std::string> notes;
+  agree(comm_, [&] {
+    if (!run_directory_) return;
+    if (restart_step) notes = snapshots_.adopt(run_directory_->go_back_to(*restart_step), run_directory_->xdmf());
     run_directory_->write_config(resolved_config_);
-    series_.emplace(run_directory_->series(), diagnostic_columns(config.physics.fields()));
-    timing_log_.emplace(run_directory_->timing());
+    // The row of the state itself is written again; the step that led to it has been timed.
+    const auto last_row = restart_step ? std::optional(*restart_step - 1) : std::nullopt;
+    series_.emplace(run_directory_->series(), diagnostic_columns(config_.physics.fields()), last_row);
+    timing_log_.emplace(run_directory_->timing(), restart_step);
+  });
+  const bool in_place =
+      restart_step && run_directory_ && std::filesystem::exists(run_directory_->checkpoint(*restart_step));
+  if (comm_.maximum(std::int64_t{in_place}) == 1) last_checkpoint_step_ = restart_step;
+  return notes;
+}
+
+void Outputs::reconfigure() {
+  wait();
+  resolved_config_ = to_toml(config_);
+  series_cadence_ = series_cadence(config_.output);
+  snapshot_cadence_ = snapshot_cadence(config_.output);
+  agree(comm_, [&] {
+    if (run_directory_) run_directory_->write_config(resolved_config_);
   });
 }
 
@@ -86,13 +112,34 @@ void Outputs::write_series(Solver& solver, std::int64_t step, double t, double d
   });
 }
 
-void Outputs::write_snapshot_of(Solver& solver, std::int64_t step, double t, double dt) {
-  if (last_snapshot_step_ == step) return;
+void Outputs::write_snapshot_of(Solver& solver, const RunState& state) {
+  if (last_snapshot_step_ == state.step) return;
   const Stopwatch watch(output_seconds_);
-  // Every rank names the file alike; only rank 0 has the directory.
-  const std::string path = comm_.broadcast(run_directory_ ? run_directory_->snapshot(step) : "");
-  writer_.write(solver, path, run_directory_ ? run_directory_->xdmf() : "", step, t, dt);
-  last_snapshot_step_ = step;
+  const std::string path = shared(run_directory_ ? run_directory_->snapshot(state.step) : "");
+  snapshots_.write(solver, config_, resolved_config_, path, run_directory_ ? run_directory_->xdmf() : "", state);
+  last_snapshot_step_ = state.step;
+}
+
+bool Outputs::checkpoint_due(std::int64_t step) const {
+  return step > 0 && config_.output.checkpoint_every_steps && step % *config_.output.checkpoint_every_steps == 0;
+}
+
+void Outputs::write_checkpoint_of(Solver& solver, const RunState& state) {
+  if (last_checkpoint_step_ == state.step) return;
+  flush_timing();
+  const Stopwatch watch(output_seconds_);
+  agree(comm_, [&] {
+    if (series_) series_->sync();
+    if (timing_log_) timing_log_->sync();
+  });
+  const std::string path = shared(run_directory_ ? run_directory_->checkpoint(state.step) : "");
+  checkpoints_.write(solver, path, resolved_config_, config_.output.checkpoints_kept, state);
+  last_checkpoint_step_ = state.step;
+}
+
+void Outputs::wait() {
+  const Stopwatch watch(output_seconds_);
+  background_.wait();
 }
 
 double Outputs::take_output_seconds() {
@@ -124,10 +171,7 @@ void Outputs::flush_timing() {
 
 void Outputs::finish(RunSummary& summary) {
   flush_timing();
-  {
-    const Stopwatch watch(output_seconds_);
-    writer_.wait();
-  }
+  wait();
   take_output_seconds();
   const double to_ns = 1e9 / static_cast<double>(config_.grid.cells.product());
   std::vector<double> seconds(step_seconds_.begin(), step_seconds_.end());
@@ -137,7 +181,7 @@ void Outputs::finish(RunSummary& summary) {
   }
   for (const double s : seconds) summary.seconds_stepping += s;
   summary.seconds_output = output_seconds_total_;
-  summary.snapshots = writer_.files();
+  summary.snapshots = snapshots_.files();
   agree(comm_, [&] {
     if (!run_directory_) return;
     series_->close();
@@ -145,8 +189,11 @@ void Outputs::finish(RunSummary& summary) {
     std::int64_t text_bytes = 0;
     for (const std::string& path : {run_directory_->series(), run_directory_->timing()})
       text_bytes += static_cast<std::int64_t>(std::filesystem::file_size(path));
-    summary.bytes_output = text_bytes + writer_.bytes();
+    summary.bytes_output = text_bytes + snapshots_.bytes();
     write_summary(run_directory_->summary(), summary);
+    if (summary.status != "complete") return;
+    // Requests that came too late must not meet a run that goes on from here.
+    for (const std::string& request : {stop_request(), reload_request()}) std::filesystem::remove(request);
   });
 }
 

@@ -1,11 +1,14 @@
 #pragma once
-// All files of a run: series, snapshots with their XDMF index, timing log, summary. Every member is collective.
+// All files of a run: series, snapshots with their XDMF index, checkpoints, timing log, summary. Every member that
+// writes is collective.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/background_writer.hpp"
+#include "app/checkpoint_writer.hpp"
 #include "app/snapshot_writer.hpp"
 #include "core/comm.hpp"
 #include "core/config.hpp"
@@ -24,9 +27,16 @@ Cadence snapshot_cadence(const OutputConfig& output);
 
 class Outputs {
  public:
-  Outputs(const Config& config, const Decomposition& decomposition, const Comm& comm, bool overwrite);
+  /// Locks the run directory. `config` may change between calls of `reconfigure`.
+  Outputs(const Config& config, const Decomposition& decomposition, const Comm& comm, EarlierRun earlier);
+  /// Starts the files; or, with the step of a checkpoint, goes on with those that are there, back to that step. Returns
+  /// lines to be told (rank 0).
+  std::vector<std::string> begin(std::optional<std::int64_t> restart_step);
 
   const std::string& directory() const { return directory_; }
+  /// Files by which the user asks the run for something (rank 0).
+  std::string stop_request() const { return run_directory_ ? run_directory_->stop_request() : ""; }
+  std::string reload_request() const { return run_directory_ ? run_directory_->reload_request() : ""; }
   /// Empty, or why the directory could not be locked (rank 0).
   std::string lock_warning() const { return run_directory_ ? run_directory_->lock_warning() : ""; }
 
@@ -37,7 +47,18 @@ class Outputs {
 
   /// A row of the state at time t, from which a step of size dt will be taken.
   void write_series(Solver& solver, std::int64_t step, double t, double dt);
-  void write_snapshot_of(Solver& solver, std::int64_t step, double t, double dt);
+  void write_snapshot_of(Solver& solver, const RunState& state);
+
+  bool checkpoint_due(std::int64_t step) const;
+  /// A checkpoint that the present state has already is not written again. Rows up to it are durable before it is.
+  void write_checkpoint_of(Solver& solver, const RunState& state);
+  /// Returns when everything that was handed over is on disk.
+  void wait();
+  double slowest_checkpoint_seconds() const { return checkpoints_.slowest_seconds(); }
+
+  /// Follows the configuration after it has changed.
+  void reconfigure();
+
   /// Collects the timing of this rank's step; rows are reduced over ranks and written in batches.
   void record_timing(const TimingRow& row);
   /// Seconds spent in series and snapshots since the last call.
@@ -48,6 +69,8 @@ class Outputs {
 
  private:
   void flush_timing();
+  /// Every rank names a file alike; only rank 0 has the directory.
+  std::string shared(const std::string& path) const { return comm_.broadcast(path); }
 
   const Config& config_;
   Comm comm_;
@@ -59,10 +82,12 @@ class Outputs {
   std::optional<Series> series_;
   std::optional<TimingLog> timing_log_;
 
-  SnapshotWriter writer_;
+  BackgroundWriter background_;
+  SnapshotWriter snapshots_;
+  CheckpointWriter checkpoints_;
   std::vector<TimingRow> timing_rows_;  ///< not yet reduced
   std::vector<float> step_seconds_;     ///< of all steps, maximum over ranks
-  std::optional<std::int64_t> last_snapshot_step_;
+  std::optional<std::int64_t> last_snapshot_step_, last_checkpoint_step_;
   double output_seconds_ = 0, output_seconds_total_ = 0;
 };
 

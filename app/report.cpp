@@ -73,13 +73,15 @@ std::string closing_text(const RunSummary& s, const std::string& run_directory) 
       run_directory);
 }
 
-Progress::Progress(const Config& config)
+Progress::Progress(const Config& config, std::int64_t step, double t)
     : time_(config.time),
       cells_(static_cast<double>(config.grid.cells.product())),
       terminal_(isatty(STDOUT_FILENO) != 0),
       interval_(terminal_ ? std::min(config.run.report_seconds, 0.5) : config.run.report_seconds),
       started_(Clock::now()),
-      printed_(started_) {}
+      printed_(started_),
+      printed_step_(step),
+      started_fraction_(fraction(step, t)) {}
 
 double Progress::fraction(std::int64_t step, double t) const {
   double done = 0;
@@ -96,7 +98,7 @@ void Progress::after_step(std::int64_t step, double t, double dt) {
   const double since = std::chrono::duration<double>(now - printed_).count();
   const double ns = since * 1e9 / (cells_ * static_cast<double>(std::max<std::int64_t>(step - printed_step_, 1)));
   const double elapsed = std::chrono::duration<double>(now - started_).count();
-  const double left = done > 0 ? elapsed * (1 - done) / done : 0;
+  const double left = done > started_fraction_ ? elapsed * (1 - done) / (done - started_fraction_) : 0;
   const std::string line =
       fmt::format("step {:>7}  t {:<10.5g}  dt {:<9.3g}  {:>7.4g} ns/cell/step  {:>5.1f} %  left {}", step, t, dt, ns,
                   100 * done, duration_text(left));

@@ -31,7 +31,8 @@ std::string duration_text(double seconds);
 /// is drawn over.
 class Progress {
  public:
-  explicit Progress(const Config& config);
+  /// Starts at a step and time, those of a checkpoint if any.
+  Progress(const Config& config, std::int64_t step, double t);
 
   /// After each step. Prints when the interval has passed.
   void after_step(std::int64_t step, double t, double dt);
@@ -42,14 +43,14 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   double fraction(std::int64_t step, double t) const;
 
-  TimeConfig time_;
+  const TimeConfig& time_;
   double cells_;
   bool terminal_;
   bool bar_open_ = false;
   std::chrono::duration<double> interval_;
   Clock::time_point started_, printed_;
-  std::int64_t printed_step_ = 0;
-  double started_fraction_ = 0;
+  std::int64_t printed_step_;
+  double started_fraction_;
 };
 
 }  // namespace mhd

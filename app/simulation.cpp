@@ -6,12 +6,16 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "app/backend.hpp"
 #include "app/finite.hpp"
 #include "app/initialise.hpp"
 #include "app/outputs.hpp"
+#include "app/reload.hpp"
 #include "app/report.hpp"
+#include "app/requests.hpp"
+#include "app/restart.hpp"
 #include "app/time_step.hpp"
 #include "app/version.hpp"
 #include "core/decomposition.hpp"
@@ -27,61 +31,86 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 class Simulation {
  public:
-  Simulation(const Config& config, const Comm& comm, bool overwrite)
+  Simulation(const Config& config, const Comm& comm, const RunOptions& options)
       : config_(config),
         comm_(comm),
+        options_(options),
         decomposition_(Grid(config.grid), comm.size(), config.grid.decomposition),
         chosen_(make_solver(config, decomposition_, comm)),
         solver_(*chosen_.solver),
-        outputs_(config, decomposition_, comm, overwrite),
-        time_step_(config.time, comm) {}
+        outputs_(config_, decomposition_, comm, earlier_run(options, config, comm)),
+        time_step_(config_.time, comm),
+        requests_(comm, options, outputs_.stop_request(), outputs_.reload_request()) {}
 
   int run() {
-    const auto started = Clock::now();
     say(banner(config_, decomposition_, chosen_.description, outputs_.directory()));
-    if (const std::string warning = outputs_.lock_warning(); !warning.empty()) say("warning: " + warning + "\n");
-    initialise();
-    Progress progress(config_);
-
+    note(outputs_.lock_warning());
+    begin();
     RunSummary summary = new_summary();
+    ExitCode code = ExitCode::complete;
     try {
       while (true) {
         const auto step_started = Clock::now();
+        const Request request = ask();
+        if (request.reload) take_over_configuration();
         const double natural_dt = natural_time_step();
         if (complete()) {
           write_last(natural_dt);
           break;
         }
-        const StepChoice choice = choose_step(t_, natural_dt, next_target());
+        const StepChoice choice = choose_step(state_.t, natural_dt, next_target());
         write_due(choice.dt);
+        if (request.stop || request.checkpoint || outputs_.checkpoint_due(state_.step)) write_checkpoint();
+        if (request.stop) {
+          code = ExitCode::stopped;
+          break;
+        }
         const double output = outputs_.take_output_seconds();
         solver_.step(choice.dt);
-        dt_ = choice.dt;
-        t_ = choice.next_time;
-        ++step_;
-        if (step_ % config_.run.check_interval == 0 || file_due()) require_finite();
-        timed_steps_.push_back({step_, seconds_since(step_started) - output, 0, 0, 0, output});
+        state_ = {state_.step + 1, choice.next_time, choice.dt, {}};
+        if (state_.step % config_.run.check_interval == 0 || file_due()) require_finite();
+        timed_steps_.push_back({state_.step, seconds_since(step_started) - output, 0, 0, 0, output});
         record_timing(solver_.steps_ahead());
-        if (comm_.root()) progress.after_step(step_, t_, dt_);
+        if (comm_.root()) progress_->after_step(state_.step, state_.t, state_.dt);
       }
-      summary.status = "complete";
     } catch (const Error& e) {
-      progress.close();
+      progress_->close();
       if (e.scope() == ErrorScope::everywhere && e.code() == ExitCode::numerics) {
         summary.status = std::string("failed: ") + e.what();
-        finish(summary, started);
+        finish(summary);
       }
       throw;
     }
-    progress.close();
-    finish(summary, started);
+    progress_->close();
+    summary.status = code == ExitCode::stopped ? "stopped: " + requests_.reason() : "complete";
+    finish(summary);
+    if (code == ExitCode::stopped) requests_.obeyed();
     say(closing_text(summary, outputs_.directory()));
-    return static_cast<int>(ExitCode::complete);
+    return static_cast<int>(code);
   }
 
  private:
   void say(const std::string& text) const {
     if (comm_.root()) tell(text);
+  }
+  /// A line, if there is one.
+  void note(const std::string& text) const {
+    if (!text.empty()) say(text + "\n");
+  }
+
+  void begin() {
+    std::optional<std::int64_t> restart_step;
+    if (options_.restart.empty()) {
+      initialise();
+    } else {
+      const Restored restored = restore(options_, config_, decomposition_, comm_, solver_);
+      for (const std::string& text : restored.notes) note(text);
+      state_ = restored.state;
+      time_step_.set_courant_dt(state_.courant_dt);
+      restart_step = state_.step;
+    }
+    for (const std::string& text : outputs_.begin(restart_step)) note(text);
+    progress_.emplace(config_, state_.step, state_.t);
   }
 
   void initialise() {
@@ -92,37 +121,60 @@ class Simulation {
           solver_.set_field(slot, values);
         });
     if (comm_.minimum(std::int64_t{finite}) == 0)
-      throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, step_, t_);
+      throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, state_.step, state_.t);
   }
 
   bool complete() const {
-    return (config_.time.end && t_ >= *config_.time.end) ||
-           (config_.time.max_steps && step_ >= *config_.time.max_steps);
+    return (config_.time.end && state_.t >= *config_.time.end) ||
+           (config_.time.max_steps && state_.step >= *config_.time.max_steps);
   }
   double next_target() const {
     const double end = config_.time.end.value_or(std::numeric_limits<double>::infinity());
-    return std::min(end, outputs_.next_time(t_));
+    return std::min(end, outputs_.next_time(state_.t));
   }
-  bool file_due() const { return complete() || outputs_.series_due(step_, t_) || outputs_.snapshot_due(step_, t_); }
+  bool file_due() const {
+    return complete() || outputs_.series_due(state_.step, state_.t) || outputs_.snapshot_due(state_.step, state_.t);
+  }
 
   double natural_time_step() {
-    const auto dt = time_step_.natural(solver_, step_, t_);
-    if (!dt) throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, step_, t_);
+    const auto dt = time_step_.natural(solver_, state_.step, state_.t);
+    if (!dt) throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, state_.step, state_.t);
     return *dt;
   }
   void require_finite() {
     if (comm_.minimum(std::int64_t{solver_.finite()}) == 0)
-      throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, step_, t_);
+      throw_not_finite(solver_, decomposition_, config_.physics.fields(), comm_, state_.step, state_.t);
   }
 
   void write_due(double dt) {
-    if (outputs_.series_due(step_, t_)) outputs_.write_series(solver_, step_, t_, dt);
-    if (outputs_.snapshot_due(step_, t_)) outputs_.write_snapshot_of(solver_, step_, t_, dt_);
+    if (outputs_.series_due(state_.step, state_.t)) outputs_.write_series(solver_, state_.step, state_.t, dt);
+    if (outputs_.snapshot_due(state_.step, state_.t)) outputs_.write_snapshot_of(solver_, state_);
   }
   void write_last(double natural_dt) {
-    outputs_.write_series(solver_, step_, t_, natural_dt);
-    if (config_.output.snapshot_at_end || outputs_.snapshot_due(step_, t_))
-      outputs_.write_snapshot_of(solver_, step_, t_, dt_);
+    outputs_.write_series(solver_, state_.step, state_.t, natural_dt);
+    if (config_.output.snapshot_at_end || outputs_.snapshot_due(state_.step, state_.t))
+      outputs_.write_snapshot_of(solver_, state_);
+    if (config_.output.checkpoint_at_end) write_checkpoint();
+  }
+  void write_checkpoint() {
+    require_finite();
+    record_timing(0);
+    state_.courant_dt = time_step_.courant_dt();
+    outputs_.write_checkpoint_of(solver_, state_);
+    requests_.checkpoint_written();
+  }
+
+  Request ask() {
+    return requests_.ask(state_.step, config_.output.checkpoint_every_seconds, outputs_.slowest_checkpoint_seconds());
+  }
+  void take_over_configuration() {
+    const Reloaded reloaded = reload(config_, options_.reload, comm_);
+    if (comm_.root()) progress_->close();
+    say(reloaded.text);
+    if (!reloaded.config) return;
+    config_ = *reloaded.config;
+    outputs_.reconfigure();
+    progress_.emplace(config_, state_.step, state_.t);
   }
 
   RunSummary new_summary() const {
@@ -151,32 +203,34 @@ class Simulation {
     }
   }
 
-  void finish(RunSummary& summary, Clock::time_point started) {
+  void finish(RunSummary& summary) {
     record_timing(0);
-    summary.steps = step_;
-    summary.t = t_;
-    summary.dt = dt_;
-    summary.seconds_total = seconds_since(started);
+    summary.steps = state_.step;
+    summary.t = state_.t;
+    summary.dt = state_.dt;
+    summary.seconds_total = seconds_since(started_);
     outputs_.finish(summary);
   }
 
-  const Config& config_;
+  const Clock::time_point started_ = Clock::now();
+  Config config_;  ///< RELOAD changes it
   const Comm& comm_;
+  const RunOptions& options_;
   Decomposition decomposition_;
   ChosenSolver chosen_;
   Solver& solver_;
   Outputs outputs_;
   TimeStep time_step_;
-  std::int64_t step_ = 0;
-  double t_ = 0;
-  double dt_ = 0;                      ///< the last step taken
+  Requests requests_;
+  std::optional<Progress> progress_;
+  RunState state_;
   std::deque<TimingRow> timed_steps_;  ///< whose timing the backend has not been asked for
 };
 
 }  // namespace
 
-int run_simulation(const Config& config, const Comm& comm, bool overwrite) {
-  return Simulation(config, comm, overwrite).run();
+int run_simulation(const Config& config, const Comm& comm, const RunOptions& options) {
+  return Simulation(config, comm, options).run();
 }
 
 }  // namespace mhd

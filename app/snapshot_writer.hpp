@@ -1,16 +1,15 @@
 #pragma once
-// Writes the snapshots of a run and their XDMF index; while steps go on, where the solver can lend a copy of its
-// fields.
+// The snapshots of a run and their XDMF index.
 
 #include <cstdint>
-#include <future>
 #include <string>
 #include <vector>
 
-#include "core/comm.hpp"
+#include "app/background_writer.hpp"
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
-#include "core/solver.hpp"
+#include "io/checkpoint.hpp"
+#include "io/run_directory.hpp"
 #include "io/snapshot.hpp"
 #include "io/xdmf.hpp"
 
@@ -18,39 +17,24 @@ namespace mhd {
 
 class SnapshotWriter {
  public:
-  /// Collective. `resolved_config` goes into the files.
-  SnapshotWriter(const Config& config, const Decomposition& decomposition, const Comm& comm,
-                 std::string resolved_config);
-  /// Waits for a snapshot that is being written.
-  ~SnapshotWriter();
-  SnapshotWriter(const SnapshotWriter&) = delete;
-  SnapshotWriter& operator=(const SnapshotWriter&) = delete;
+  SnapshotWriter(const Decomposition& decomposition, const Comm& comm, BackgroundWriter& background);
 
-  /// Collective: hands over a snapshot of the present state, or writes it here and now. Waits for the one before and
-  /// throws its error, if any, on every rank.
-  void write(Solver& solver, const std::string& path, const std::string& xdmf_path, std::int64_t step, double t,
-             double dt);
-  /// Collective: returns when everything is on disk; throws the error of the last snapshot on every rank.
-  void wait();
+  /// Rank 0: the snapshots that are there already, and the index of all. Returns a line for each that cannot be read
+  /// and is left out of the index.
+  std::vector<std::string> adopt(const std::vector<StepFile>& files, const std::string& xdmf_path);
 
-  /// On rank 0, of what is on disk after wait().
+  /// Collective: hands over a snapshot of the present state. `paths` matter on rank 0 for the index.
+  void write(Solver& solver, const Config& config, const std::string& resolved_config, const std::string& path,
+             const std::string& xdmf_path, const RunState& state);
+
+  /// On rank 0, of what is on disk once the background writer has been waited for.
   std::int64_t files() const { return static_cast<std::int64_t>(snapshots_.size()); }
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  void write_file(const std::string& path, const std::string& xdmf_path, std::int64_t step, double t, double dt,
-                  const FieldSource& source);
-
-  const Config& config_;
   Grid grid_;
   Box box_;
-  FieldSet set_;
-  std::vector<Field> fields_;
-  std::string resolved_config_;
-  Comm comm_;  ///< of its own: a thread writes while the main loop communicates
-  MPI_Comm duplicate_ = MPI_COMM_NULL;
-  bool may_overlap_ = true;
-  std::future<void> pending_;
+  BackgroundWriter& background_;
   std::vector<XdmfSnapshot> snapshots_;
   std::int64_t bytes_ = 0;
 };

@@ -17,7 +17,12 @@ namespace mhd {
 
 class TimeStep {
  public:
+  /// `config` may change between steps.
   TimeStep(const TimeConfig& config, const Comm& comm) : config_(config), comm_(comm) {}
+
+  /// The step of the Courant condition that is in force, which a run that goes on from a checkpoint must know.
+  std::optional<double> courant_dt() const { return dt_; }
+  void set_courant_dt(std::optional<double> dt) { dt_ = dt; }
 
   /// Collective. The step from the present state, before it is shortened to meet an output; nothing where the Courant
   /// condition is not finite. The condition is evaluated every courant_interval steps and holds in between. Throws
@@ -48,7 +53,7 @@ class TimeStep {
     return text;
   }
 
-  TimeConfig config_;
+  const TimeConfig& config_;
   Comm comm_;
   std::optional<double> dt_;
 };

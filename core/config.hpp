@@ -108,9 +108,20 @@ struct OutputConfig {
   std::vector<Field> snapshot_fields;              ///< empty: all fields of the run
   std::optional<std::int64_t> series_every_steps;  ///< absent with series_every_time absent: 10
   std::optional<double> series_every_time;
+  double checkpoint_every_seconds = 3600;              ///< wall-clock time between checkpoints; 0: none by time
+  std::optional<std::int64_t> checkpoint_every_steps;  ///< absent: none by steps
+  bool checkpoint_at_end = false;                      ///< also when the run is complete
+  int checkpoints_kept = 2;                            ///< older ones are removed
 };
 
 enum class Backend { automatic, cpu, gpu };
+
+/// How halos travel between GPUs.
+enum class TransportChoice {
+  automatic,    ///< from device memory where MPI says that it takes it and a trial agrees
+  cuda_aware,   ///< from device memory, tried whatever MPI says of itself
+  host_staged,  ///< through pinned host memory
+};
 
 struct RunConfig {
   Backend backend = Backend::automatic;
@@ -118,6 +129,9 @@ struct RunConfig {
   int check_interval = 10;        ///< steps between checks for non-finite values
   bool exchange_corners = false;  ///< also send the halo corners, which the stencils do not read
   bool oversubscribe = false;     ///< several ranks may share a GPU
+  TransportChoice transport = TransportChoice::automatic;
+  bool require_cuda_aware = false;  ///< no key: with automatic, host memory is an error
+  bool overlap = true;              ///< compute inner cells while halos travel between GPUs
 };
 
 struct Config {

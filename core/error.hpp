@@ -17,6 +17,7 @@ enum class ExitCode : int {
   io = 6,             ///< file or directory
   numerics = 7,       ///< non-finite values, time step collapsed
   difference = 8,     ///< diff or verify found a difference above the bound
+  stopped = 9,        ///< a run stopped early, with a checkpoint to continue from
 };
 
 /// How far an error is known: `everywhere` means that every rank throws the same error at the same point, so that the

@@ -85,6 +85,12 @@ const ConfigNames<Backend>& config_names(Backend) {
   static const ConfigNames<Backend> names{{"auto", Backend::automatic}, {"cpu", Backend::cpu}, {"gpu", Backend::gpu}};
   return names;
 }
+const ConfigNames<TransportChoice>& config_names(TransportChoice) {
+  static const ConfigNames<TransportChoice> names{{"auto", TransportChoice::automatic},
+                                                  {"cuda_aware", TransportChoice::cuda_aware},
+                                                  {"host_staged", TransportChoice::host_staged}};
+  return names;
+}
 const ConfigNames<Field>& config_names(Field) {
   static const ConfigNames<Field> names = [] {
     ConfigNames<Field> all;

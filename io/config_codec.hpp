@@ -71,6 +71,7 @@ const ConfigNames<ConductionKind>& config_names(ConductionKind);
 const ConfigNames<InitialKind>& config_names(InitialKind);
 const ConfigNames<Precision>& config_names(Precision);
 const ConfigNames<Backend>& config_names(Backend);
+const ConfigNames<TransportChoice>& config_names(TransportChoice);
 const ConfigNames<Field>& config_names(Field);
 
 /// `"a", "b" or "c"` (or with another last word, and without quotes).

@@ -25,7 +25,7 @@ struct About {
 
 /// An entry whose value is a member; `member` maps an Owner, const or not, to a reference to it.
 template <class Owner, class Member>
-ConfigEntry<Owner> entry(std::string name, About about, Member member) {
+ConfigEntry<Owner> entry(std::string name, About about, Member member, KeyChange change = KeyChange::frozen) {
   using T = std::remove_cvref_t<decltype(member(std::declval<Owner&>()))>;
   ConfigEntry<Owner> e;
   e.name = std::move(name);
@@ -35,6 +35,7 @@ ConfigEntry<Owner> entry(std::string name, About about, Member member) {
   e.description = about.description;
   e.absent = about.absent;
   e.required = about.required;
+  e.change = change;
   e.set = [member, range = about.range](const ConfigReader& in, Owner& owner) {
     T value = member(owner);
     const std::size_t problems = in.problems().count();
@@ -42,6 +43,7 @@ ConfigEntry<Owner> entry(std::string name, About about, Member member) {
     if (in.problems().count() == problems) member(owner) = std::move(value);
   };
   e.get = [member](const Owner& owner) { return Codec<T>::write(member(owner)); };
+  e.copy = [member](const Owner& from, Owner& to) { member(to) = member(from); };
   return e;
 }
 
@@ -53,8 +55,8 @@ constexpr double most_cells = 16777216;  // per direction
 constexpr double most_waves = 8388608;   // half of that
 
 void add_grid(std::vector<ConfigKey>& keys) {
-  const auto add = [&](const char* name, About about, auto member) {
-    keys.push_back(entry<Config>(std::string("grid.") + name, std::move(about), member));
+  const auto add = [&](const char* name, About about, auto member, KeyChange change = KeyChange::frozen) {
+    keys.push_back(entry<Config>(std::string("grid.") + name, std::move(about), member, change));
   };
   add("cells", {"1", between(1, most_cells), "Cells along x, y and z; 1 makes a direction inactive."},
       MHD_MEMBER(grid.cells));
@@ -66,16 +68,17 @@ void add_grid(std::vector<ConfigKey>& keys) {
   add("decomposition",
       {"1", between(1, most_cells), "Subdomains along x, y and z; their product must be the number of ranks.",
        "the one with the least communication"},
-      MHD_MEMBER(grid.decomposition));
+      MHD_MEMBER(grid.decomposition), KeyChange::restart);
 }
 
 void add_time(std::vector<ConfigKey>& keys) {
-  const auto add = [&](const char* name, About about, auto member) {
-    keys.push_back(entry<Config>(std::string("time.") + name, std::move(about), member));
+  const auto add = [&](const char* name, About about, auto member, KeyChange change = KeyChange::frozen) {
+    keys.push_back(entry<Config>(std::string("time.") + name, std::move(about), member, change));
   };
   add("end", {"time", at_least(0), "Stop at this time. Give this, max_steps or both.", "no limit"},
-      MHD_MEMBER(time.end));
-  add("max_steps", {"1", at_least(0), "Stop after this many steps.", "no limit"}, MHD_MEMBER(time.max_steps));
+      MHD_MEMBER(time.end), KeyChange::running);
+  add("max_steps", {"1", at_least(0), "Stop after this many steps.", "no limit"}, MHD_MEMBER(time.max_steps),
+      KeyChange::running);
   add("dt", {"time", positive(), "Fixed time step.", "from the Courant condition"}, MHD_MEMBER(time.dt));
   add("courant_advective", {"1", above_to(0, 2), "Courant number of flow, sound and Alfven waves."},
       MHD_MEMBER(time.courant_advective));
@@ -84,7 +87,7 @@ void add_time(std::vector<ConfigKey>& keys) {
   add("courant_interval", {"1", between(1, 1e6), "Steps between evaluations of the Courant condition."},
       MHD_MEMBER(time.courant_interval));
   add("min_dt", {"time", at_least(0), "A Courant step below this ends the run as a numerical failure."},
-      MHD_MEMBER(time.min_dt));
+      MHD_MEMBER(time.min_dt), KeyChange::running);
 }
 
 void add_physics(std::vector<ConfigKey>& keys) {
@@ -149,10 +152,11 @@ void add_initial(std::vector<ConfigKey>& keys) {
 }
 
 void add_output(std::vector<ConfigKey>& keys) {
-  const auto add = [&](const char* name, About about, auto member) {
-    keys.push_back(entry<Config>(std::string("output.") + name, std::move(about), member));
+  const auto add = [&](const char* name, About about, auto member, KeyChange change = KeyChange::running) {
+    keys.push_back(entry<Config>(std::string("output.") + name, std::move(about), member, change));
   };
-  add("directory", {"", {}, "Run directory; the option --output takes precedence."}, MHD_MEMBER(output.directory));
+  add("directory", {"", {}, "Run directory; the option --output takes precedence."}, MHD_MEMBER(output.directory),
+      KeyChange::restart);
   add("snapshot_every_steps", {"1", at_least(1), "Steps between snapshots.", "none by steps"},
       MHD_MEMBER(output.snapshot_every_steps));
   add("snapshot_every_time", {"time", positive(), "Time between snapshots.", "none by time"},
@@ -167,21 +171,39 @@ void add_output(std::vector<ConfigKey>& keys) {
       MHD_MEMBER(output.series_every_steps));
   add("series_every_time", {"time", positive(), "Time between rows of series.csv.", "by steps"},
       MHD_MEMBER(output.series_every_time));
+  add("checkpoint_every_seconds",
+      {"s", at_least(0), "Wall-clock time between checkpoints; 0: none by time. Runs that are shorter write none."},
+      MHD_MEMBER(output.checkpoint_every_seconds));
+  add("checkpoint_every_steps", {"1", at_least(1), "Steps between checkpoints.", "none by steps"},
+      MHD_MEMBER(output.checkpoint_every_steps));
+  add("checkpoint_at_end",
+      {"", {}, "Whether a complete run leaves a checkpoint of its end, from which a later end can be reached."},
+      MHD_MEMBER(output.checkpoint_at_end));
+  add("checkpoints_kept", {"1", between(1, 1e6), "Newest checkpoints to keep; older ones are removed."},
+      MHD_MEMBER(output.checkpoints_kept));
 }
 
 void add_run(std::vector<ConfigKey>& keys) {
-  const auto add = [&](const char* name, About about, auto member) {
-    keys.push_back(entry<Config>(std::string("run.") + name, std::move(about), member));
+  const auto add = [&](const char* name, About about, auto member, KeyChange change = KeyChange::running) {
+    keys.push_back(entry<Config>(std::string("run.") + name, std::move(about), member, change));
   };
   add("backend",
       {"", {}, "Where to compute; \"auto\" takes a GPU if there is one. The option --backend takes precedence."},
-      MHD_MEMBER(run.backend));
+      MHD_MEMBER(run.backend), KeyChange::restart);
   add("report_seconds", {"s", positive(), "Wall-clock time between progress lines."}, MHD_MEMBER(run.report_seconds));
   add("check_interval", {"1", between(1, 1e9), "Steps between checks for values that are not finite."},
       MHD_MEMBER(run.check_interval));
   add("exchange_corners", {"", {}, "Also send the corners of the halo, which no stencil reads; for measurements."},
-      MHD_MEMBER(run.exchange_corners));
-  add("oversubscribe", {"", {}, "Several ranks may share a GPU: slow, for tests."}, MHD_MEMBER(run.oversubscribe));
+      MHD_MEMBER(run.exchange_corners), KeyChange::restart);
+  add("oversubscribe", {"", {}, "Several ranks may share a GPU: slow, for tests."}, MHD_MEMBER(run.oversubscribe),
+      KeyChange::restart);
+  add("transport",
+      {"", {},
+       "How halos travel between GPUs: \"cuda_aware\" gives MPI device memory, \"host_staged\" pinned host memory; "
+       "\"auto\" gives device memory where MPI says that it takes it and a trial agrees."},
+      MHD_MEMBER(run.transport), KeyChange::restart);
+  add("overlap", {"", {}, "Compute inner cells while halos travel between GPUs; off for measurements."},
+      MHD_MEMBER(run.overlap), KeyChange::restart);
 }
 
 }  // namespace

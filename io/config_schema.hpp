@@ -14,6 +14,10 @@ namespace mhd {
 
 class ConfigReader;
 
+/// When a key may get another value in the life of a run: never (without --allow-change), when it goes on from a
+/// checkpoint, or also while it runs (RELOAD).
+enum class KeyChange { frozen, restart, running };
+
 /// One key of a table whose values go to an Owner (Config, or Mode and WaveFactor for the tables inside lists).
 template <class Owner>
 struct ConfigEntry {
@@ -24,10 +28,13 @@ struct ConfigEntry {
   std::string description;  ///< one sentence
   std::string absent;       ///< what holds where the key is not given and has no default value
   bool required = false;    ///< must be given in its table
+  KeyChange change = KeyChange::frozen;
   /// Checks the value and stores it; reports every fault to the reader and then leaves the owner as it was.
   std::function<void(const ConfigReader&, Owner&)> set;
   /// The value as TOML; nothing where it is not set.
   std::function<std::optional<std::string>(const Owner&)> get;
+  /// Copies the value.
+  std::function<void(const Owner& from, Owner& to)> copy;
 };
 
 using ConfigKey = ConfigEntry<Config>;

@@ -6,8 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
@@ -35,6 +39,28 @@ void sync_directory(const std::string& file) {
   const Descriptor descriptor(directory, O_RDONLY | O_DIRECTORY);
   // Some file systems cannot sync a directory and say EINVAL; there the rename is as durable as it gets.
   if (::fsync(descriptor.get()) != 0 && errno != EINVAL) throw_file_error("sync directory", directory, errno);
+}
+
+/// False where there is no table to go on with.
+bool cut_back(const std::string& path, const std::string& header, std::int64_t last) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(file, line) || file.eof()) return false;  // killed before its first line was complete
+  if (line != header)
+    throw Error(ExitCode::io, fmt::format("{}: expected the columns {}, found {}", path, header, line));
+  std::uintmax_t kept = line.size() + 1;
+  while (std::getline(file, line) && !file.eof()) {
+    std::int64_t step = 0;
+    const auto [end, fault] = std::from_chars(line.data(), line.data() + line.size(), step);
+    if (fault != std::errc{} || *end != ',' || step > last) break;
+    kept += line.size() + 1;
+  }
+  if (file.bad()) throw_file_error("read", path, errno);
+  std::filesystem::resize_file(path, kept, error);
+  if (error) throw_file_error("shorten", path, error.value());
+  return true;
 }
 
 }  // namespace
@@ -84,7 +110,8 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
     throw_file_error(fmt::format("reserve {} bytes for", bytes), path, errno);
 }
 
-TextWriter::TextWriter(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "we")) {
+TextWriter::TextWriter(const std::string& path, Start start)
+    : path_(path), file_(std::fopen(path.c_str(), start == Start::anew ? "we" : "ae")) {
   if (!file_) throw_file_error("create", path, errno);
 }
 
@@ -96,10 +123,24 @@ void TextWriter::flush() {
   if (std::fflush(file_.get()) != 0) throw_file_error("write", path_, errno);
 }
 
+void TextWriter::sync() {
+  flush();
+  // EINVAL: not a file that can be synchronised, such as a pipe.
+  if (::fsync(::fileno(file_.get())) != 0 && errno != EINVAL) throw_file_error("sync", path_, errno);
+}
+
 void TextWriter::close() {
   if (!file_) return;
   flush();
   if (std::fclose(file_.release()) != 0) throw_file_error("close", path_, errno);
+}
+
+TextWriter open_table(const std::string& path, const std::string& header, std::optional<std::int64_t> last) {
+  if (last && cut_back(path, header, *last)) return TextWriter(path, TextWriter::Start::append);
+  TextWriter file(path);
+  file.write(header + '\n');
+  file.flush();
+  return file;
 }
 
 }  // namespace mhd

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,15 +28,18 @@ void reserve_space(const std::string& path);
 /// The same for a file that is to have this size and need not be there.
 void reserve_space(const std::string& path, std::int64_t bytes);
 
-/// A text file written from the start, line by line. Errors, a full disk among them, are thrown with the path.
+/// A text file written line by line. Errors, a full disk among them, are thrown with the path.
 class TextWriter {
  public:
-  explicit TextWriter(const std::string& path);
+  enum class Start { anew, append };
+  explicit TextWriter(const std::string& path, Start start = Start::anew);
 
   const std::string& path() const { return path_; }
   void write(std::string_view text);
   /// Hands what was written to the operating system.
   void flush();
+  /// The same, and makes it durable.
+  void sync();
   /// Flushes and closes; the destructor alone cannot report errors.
   void close();
 
@@ -46,5 +50,10 @@ class TextWriter {
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+/// A table of lines that begin with a step, behind the line `header`. With `last` it goes on with a file that is there:
+/// from the first row on that is of a later step, or not complete, everything is removed. Throws Error(io), also where
+/// the file has another header.
+TextWriter open_table(const std::string& path, const std::string& header, std::optional<std::int64_t> last);
 
 }  // namespace mhd

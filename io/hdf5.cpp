@@ -273,4 +273,10 @@ int dataset_float_bytes(const DatasetId& dataset) {
   return H5Tget_class(type.get()) == H5T_FLOAT ? static_cast<int>(H5Tget_size(type.get())) : 0;
 }
 
+std::int64_t dataset_offset(const DatasetId& dataset, const std::string& path) {
+  const haddr_t offset = H5Dget_offset(dataset.get());
+  if (offset == HADDR_UNDEF) fail(fmt::format("find dataset '{}' in", dataset_name(dataset)), path);
+  return static_cast<std::int64_t>(offset);
+}
+
 }  // namespace mhd::hdf5

@@ -127,5 +127,7 @@ std::string dataset_name(const DatasetId& dataset);
 std::vector<hsize_t> dataset_shape(const DatasetId& dataset);
 /// Bytes per value of a floating-point dataset; 0 for any other type.
 int dataset_float_bytes(const DatasetId& dataset);
+/// Where in the file the values of a contiguous dataset begin.
+std::int64_t dataset_offset(const DatasetId& dataset, const std::string& path);
 
 }  // namespace mhd::hdf5

@@ -74,7 +74,7 @@ std::string info_text(const std::string& path) {
   const auto add = [&](const char* what, const std::string& value) { text += fmt::format("{:<11}{}\n", what, value); };
   const auto real3 = [](Real3 v) { return fmt::format("({}, {}, {})", v.x, v.y, v.z); };
   add("file", fmt::format("{}, {}", path, size_text(info.file_bytes)));
-  add("kind", fmt::format("snapshot, format version {}", info.format_version));
+  add("kind", fmt::format("{}, format version {}", info.checkpoint ? "checkpoint" : "snapshot", info.format_version));
   add("time", fmt::format("{}", info.time));
   add("step", fmt::format("{} (dt {})", info.step, info.dt));
   add("grid", to_string(grid.cells) + " cells");

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -35,12 +37,20 @@ bool starts_with_mark(const fs::path& file) {
   return stream && start == config_mark;
 }
 
-bool is_snapshot(std::string_view name) {
-  constexpr std::string_view prefix = "snapshot_", suffix = ".h5";
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size())
-    return false;
+constexpr std::string_view snapshot_prefix = "snapshot_", checkpoint_prefix = "checkpoint_", suffix = ".h5";
+
+std::string step_file_name(std::string_view prefix, std::int64_t step) {
+  return fmt::format("{}{:08}{}", prefix, step, suffix);
+}
+
+/// The step of snapshot_00000120.h5; nothing for another name.
+std::optional<std::int64_t> step_of(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return {};
   const auto number = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-  return std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), step);
+  if (error != std::errc{} || end != number.data() + number.size() || step < 0) return {};
+  return step;
 }
 
 bool is_output(const fs::path& file) {
@@ -48,17 +58,33 @@ bool is_output(const fs::path& file) {
   const std::string partial_suffix = partial_name("");
   if (name.ends_with(partial_suffix)) name.resize(name.size() - partial_suffix.size());
   if (name == "config.toml") return starts_with_mark(file);
-  return is_snapshot(name) || std::find(output_names.begin(), output_names.end(), name) != output_names.end();
+  return step_of(name, snapshot_prefix) || step_of(name, checkpoint_prefix) ||
+         std::find(output_names.begin(), output_names.end(), name) != output_names.end();
 }
 
-std::vector<fs::path> outputs_in(const std::string& directory) {
+std::vector<fs::path> files_in(const std::string& directory, bool (*wanted)(const fs::path&)) {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_regular_file() && is_output(entry->path())) found.push_back(entry->path());
+    if (entry->is_regular_file() && wanted(entry->path())) found.push_back(entry->path());
   if (error) throw_file_error("list directory", directory, error.value());
   std::sort(found.begin(), found.end());
   return found;
+}
+
+/// By step.
+std::vector<StepFile> step_files_in(const std::string& directory, std::string_view prefix) {
+  std::vector<StepFile> files;
+  for (const fs::path& file : files_in(directory, [](const fs::path&) { return true; }))
+    if (const auto step = step_of(file.filename().string(), prefix)) files.push_back({*step, file.string()});
+  std::sort(files.begin(), files.end(), [](const StepFile& a, const StepFile& b) { return a.step < b.step; });
+  return files;
+}
+
+void remove_file(const std::string& file) {
+  std::error_code error;
+  fs::remove(file, error);
+  if (error) throw_file_error("remove", file, error.value());
 }
 
 void create_directory(const std::string& path) {
@@ -68,19 +94,16 @@ void create_directory(const std::string& path) {
   if (!fs::is_directory(path, error)) throw_file_error("use as run directory", path, ENOTDIR);
 }
 
-void clear_outputs(const std::string& directory, bool overwrite) {
-  const auto outputs = outputs_in(directory);
+void clear_outputs(const std::string& directory, EarlierRun earlier) {
+  if (earlier == EarlierRun::keep) return;
+  const auto outputs = files_in(directory, is_output);
   if (outputs.empty()) return;
-  if (!overwrite)
-    throw Error(
-        ExitCode::io,
-        fmt::format("{} holds {} file(s) of an earlier run ({}{}): choose another directory, or replace them with --overwrite",
-                    directory, outputs.size(), outputs.front().filename().string(), outputs.size() > 1 ? ", ..." : ""));
-  for (const fs::path& file : outputs) {
-    std::error_code error;
-    fs::remove(file, error);
-    if (error) throw_file_error("remove", file.string(), error.value());
-  }
+  if (earlier == EarlierRun::refuse)
+    throw Error(ExitCode::io, fmt::format("{} holds {} file(s) of an earlier run ({}{}): continue it with --restart "
+                                          "latest, replace them with --overwrite, or choose another directory",
+                                          directory, outputs.size(), outputs.front().filename().string(),
+                                          outputs.size() > 1 ? ", ..." : ""));
+  for (const fs::path& file : outputs) remove_file(file.string());
 }
 
 std::string holder(int descriptor) {
@@ -93,7 +116,7 @@ std::string holder(int descriptor) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const std::string& path, bool overwrite) : path_(path) {
+RunDirectory::RunDirectory(const std::string& path, EarlierRun earlier) : path_(path) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   create_directory(path_);
   lock();
@@ -102,7 +125,7 @@ RunDirectory::RunDirectory(const std::string& path, bool overwrite) : path_(path
       throw Error(ExitCode::io, fmt::format("{} was not written by mhdsim and would be replaced by the resolved "
                                             "configuration: choose another output directory or rename the file",
                                             config()));
-    clear_outputs(path_, overwrite);
+    clear_outputs(path_, earlier);
   } catch (...) {
     ::close(lock_);
     throw;
@@ -151,7 +174,32 @@ void RunDirectory::lock() {
   }
 }
 
-std::string RunDirectory::snapshot(std::int64_t step) const { return file(fmt::format("snapshot_{:08}.h5", step)); }
+std::string RunDirectory::snapshot(std::int64_t step) const { return file(step_file_name(snapshot_prefix, step)); }
+std::string RunDirectory::checkpoint(std::int64_t step) const { return file(step_file_name(checkpoint_prefix, step)); }
+
+std::vector<StepFile> RunDirectory::go_back_to(std::int64_t step) const {
+  // Later checkpoints first: a restart from one of them would miss what is removed next.
+  for (const StepFile& checkpoint : step_files_in(path_, checkpoint_prefix))
+    if (checkpoint.step > step) remove_file(checkpoint.path);
+  remove_file(summary());
+  for (const fs::path& file : files_in(path_, is_output))
+    if (file.string().ends_with(partial_name(""))) remove_file(file.string());
+  std::vector<StepFile> kept;
+  for (const StepFile& snapshot : step_files_in(path_, snapshot_prefix)) {
+    if (snapshot.step < step)
+      kept.push_back(snapshot);
+    else
+      remove_file(snapshot.path);
+  }
+  return kept;
+}
+
+std::vector<StepFile> checkpoints_in(const std::string& directory) {
+  if (!fs::is_directory(directory)) return {};
+  std::vector<StepFile> files = step_files_in(directory, checkpoint_prefix);
+  std::reverse(files.begin(), files.end());
+  return files;
+}
 
 void RunDirectory::write_config(std::string_view resolved) const {
   write_file_atomically(config(), std::string(config_mark) + std::string(resolved));

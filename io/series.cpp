@@ -8,12 +8,18 @@
 
 namespace mhd {
 
-Series::Series(const std::string& path, std::span<const std::string> columns) : file_(path), columns_(columns.size()) {
+namespace {
+
+std::string header_of(std::span<const std::string> columns) {
   std::string header = "it,t,dt";
   for (const std::string& column : columns) header += ',' + column;
-  file_.write(header + '\n');
-  file_.flush();
+  return header;
 }
+
+}  // namespace
+
+Series::Series(const std::string& path, std::span<const std::string> columns, std::optional<std::int64_t> last)
+    : file_(open_table(path, header_of(columns), last)), columns_(columns.size()) {}
 
 void Series::append(std::int64_t it, double t, double dt, std::span<const double> values) {
   if (values.size() != columns_)

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,12 @@ struct BuildInfo {
   friend bool operator==(const BuildInfo&, const BuildInfo&) = default;
 };
 
+/// What a checkpoint has and a snapshot has not, besides its seal.
+struct CheckpointRecord {
+  double courant_dt = 0;                 ///< the step of the Courant condition that is in force; 0: none
+  std::vector<std::uint64_t> checksums;  ///< of the fields, in their order
+};
+
 /// The attributes of a snapshot.
 struct SnapshotHeader {
   Grid grid;
@@ -40,6 +47,7 @@ struct SnapshotHeader {
   Precision precision = Precision::float64;
   std::string config;  ///< the resolved run configuration, TOML
   BuildInfo build;
+  std::optional<CheckpointRecord> checkpoint;  ///< makes the file a checkpoint (io/checkpoint.hpp)
 };
 
 /// "HDF5 1.10.8", of the library in use.
@@ -51,9 +59,10 @@ using FieldSource = std::function<FieldView(Field)>;
 /// Bytes of a snapshot of `fields` fields, without the header (a few KiB).
 std::int64_t snapshot_bytes(const Grid& grid, int fields, Precision precision);
 
-/// Writes a snapshot. Collective over `comm`, whose boxes cover the grid once. The file appears under `path` when it is
-/// complete and durable; until then it is called partial_name(path). Throws Error(everywhere) with the message of the
-/// first rank that failed, and leaves no partial file behind. `staging_bytes` bounds the extra memory per rank.
+/// Writes a snapshot, or a checkpoint. Collective over `comm`, whose boxes cover the grid once. The file appears under
+/// `path` when it is complete and durable; until then it is called partial_name(path). Throws Error(everywhere) with
+/// the message of the first rank that failed, and leaves no partial file behind. `staging_bytes` bounds the extra
+/// memory per rank.
 void write_snapshot(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields,
                     const FieldSource& source, const Box& box, const Comm& comm,
                     std::size_t staging_bytes = std::size_t{32} << 20);
@@ -68,7 +77,7 @@ struct SnapshotInfo : SnapshotHeader {
   bool has(Field field) const;
 };
 
-/// A snapshot open for reading.
+/// A snapshot or checkpoint open for reading.
 class SnapshotFile {
  public:
   /// By this process alone, also without MPI_Init.

@@ -26,7 +26,8 @@ int to_int(std::int64_t value, const std::string& path, const char* what) {
 
 void read_header(const hdf5::File& file, SnapshotInfo& info) {
   const std::string& path = file.path();
-  if (!file.has_attribute("format") || file.read_text("format") != snapshot_format::kind)
+  const std::string kind = file.has_attribute("format") ? file.read_text("format") : "";
+  if (kind != snapshot_format::kind && kind != snapshot_format::checkpoint_kind)
     throw Error(ExitCode::io, fmt::format("{} is an HDF5 file, but not one that mhdsim wrote (expected the attribute "
                                           "format = \"{}\")",
                                           path, snapshot_format::kind));
@@ -52,6 +53,8 @@ void read_header(const hdf5::File& file, SnapshotInfo& info) {
   info.config = file.read_text("config");
   info.build = {file.read_text("build_version"), file.read_text("build_revision"), file.read_text("build_compiler"),
                 file.read_text("build_mpi"), file.read_text("build_hdf5")};
+  if (kind == snapshot_format::checkpoint_kind)
+    info.checkpoint = CheckpointRecord{file.read_reals("courant_dt", 1)[0], {}};
 }
 
 void check_dataset(const hdf5::File& file, const hdf5::DatasetId& dataset, const SnapshotInfo& info) {
@@ -80,6 +83,9 @@ SnapshotInfo examine(const hdf5::File& file) {
     check_dataset(file, file.open_dataset(dataset), info);
     info.fields.push_back(field);
   }
+  if (info.checkpoint)
+    for (const std::int64_t sum : file.read_integers("checksums", info.fields.size()))
+      info.checkpoint->checksums.push_back(static_cast<std::uint64_t>(sum));
   info.file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(file.path()));
   return info;
 }

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "io/agree.hpp"
 #include "io/file.hpp"
+#include "io/seal.hpp"
 #include "io/slabs.hpp"
 #include "io/snapshot.hpp"
 #include "io/snapshot_format.hpp"
@@ -24,7 +25,7 @@ int bytes_per_value(Precision precision) { return precision == Precision::float3
 
 void write_header(hdf5::File& file, const SnapshotHeader& header) {
   const Grid& grid = header.grid;
-  file.write_attribute("format", snapshot_format::kind);
+  file.write_attribute("format", header.checkpoint ? snapshot_format::checkpoint_kind : snapshot_format::kind);
   file.write_attribute("format_version", snapshot_format::version);
   file.write_attribute("time", header.time);
   file.write_attribute("step", header.step);
@@ -41,6 +42,11 @@ void write_header(hdf5::File& file, const SnapshotHeader& header) {
   file.write_attribute("build_compiler", header.build.compiler);
   file.write_attribute("build_mpi", header.build.mpi);
   file.write_attribute("build_hdf5", header.build.hdf5);
+  if (!header.checkpoint) return;
+  file.write_attribute("courant_dt", header.checkpoint->courant_dt);
+  std::vector<std::int64_t> checksums;
+  for (const std::uint64_t sum : header.checkpoint->checksums) checksums.push_back(static_cast<std::int64_t>(sum));
+  file.write_attribute("checksums", checksums);
 }
 
 void write_coordinates(hdf5::File& file, const Grid& grid) {
@@ -55,7 +61,8 @@ void write_coordinates(hdf5::File& file, const Grid& grid) {
   }
 }
 
-void lay_out(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields) {
+/// Returns where the fields are to be.
+std::vector<FileRange> lay_out(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields) {
   // HDF5 1.10 crashes at its end once a file could not be closed: what does not fit must show before it is asked.
   reserve_space(path, snapshot_bytes(header.grid, static_cast<int>(fields.size()), header.precision));
   hdf5::File file = hdf5::File::create(path);
@@ -64,10 +71,14 @@ void lay_out(const std::string& path, const SnapshotHeader& header, std::span<co
   const Int3 cells = header.grid.cells;
   const std::array<hsize_t, 3> shape{static_cast<hsize_t>(cells.z), static_cast<hsize_t>(cells.y),
                                      static_cast<hsize_t>(cells.x)};
-  for (const Field field : fields)
-    file.create_dataset(std::string(name(field)), shape, bytes_per_value(header.precision));
+  std::vector<FileRange> places;
+  for (const Field field : fields) {
+    const auto dataset = file.create_dataset(std::string(name(field)), shape, bytes_per_value(header.precision));
+    places.push_back({hdf5::dataset_offset(dataset, path), snapshot_bytes(header.grid, 1, header.precision)});
+  }
   file.close();
   reserve_space(path);
+  return places;
 }
 
 /// Rows of the view that lie in `slab` (cells relative to the view), one after the other.
@@ -188,13 +199,16 @@ std::int64_t snapshot_bytes(const Grid& grid, int fields, Precision precision) {
 void write_snapshot(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields,
                     const FieldSource& source, const Box& box, const Comm& comm, std::size_t staging_bytes) {
   const std::string partial = partial_name(path);
+  std::vector<FileRange> places;  // on rank 0
   try {
     agree(comm, [&] {
-      if (comm.root()) lay_out(partial, header, fields);
+      if (comm.root()) places = lay_out(partial, header, fields);
     });
     write_fields(partial, header, fields, source, box, comm, staging_bytes);
     agree(comm, [&] {
-      if (comm.root()) publish_file(partial, path);
+      if (!comm.root()) return;
+      if (header.checkpoint) seal_file(partial, places);
+      publish_file(partial, path);
     });
   } catch (...) {
     if (comm.root()) ::unlink(partial.c_str());

@@ -38,11 +38,10 @@ std::string toml_array(Int3 v) { return fmt::format("[{}, {}, {}]", v.x, v.y, v.
 
 }  // namespace
 
-TimingLog::TimingLog(const std::string& path, double flush_seconds)
-    : file_(path), flush_interval_(flush_seconds), flushed_(Clock::now()) {
-  file_.write("step,seconds,compute,exchange,wait,output\n");
-  file_.flush();
-}
+TimingLog::TimingLog(const std::string& path, std::optional<std::int64_t> last, double flush_seconds)
+    : file_(open_table(path, "step,seconds,compute,exchange,wait,output", last)),
+      flush_interval_(flush_seconds),
+      flushed_(Clock::now()) {}
 
 TimingLog::~TimingLog() {
   try {
@@ -63,6 +62,11 @@ void TimingLog::flush() {
   pending_.clear();
   file_.flush();
   flushed_ = Clock::now();
+}
+
+void TimingLog::sync() {
+  flush();
+  file_.sync();
 }
 
 void TimingLog::close() {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/box.hpp"
@@ -24,13 +25,16 @@ struct TimingRow {
 /// Throws Error(io).
 class TimingLog {
  public:
-  explicit TimingLog(const std::string& path, double flush_seconds = 10);
+  /// Starts the file; with `last`, goes on with one that is there behind its row of that step.
+  explicit TimingLog(const std::string& path, std::optional<std::int64_t> last = {}, double flush_seconds = 10);
   TimingLog(TimingLog&&) = default;
   /// Writes what is pending, for a run that ends by an exception; close() reports errors.
   ~TimingLog();
 
   void append(const TimingRow& row);
   void flush();
+  /// Makes the rows durable.
+  void sync();
   void close();
 
  private:

@@ -41,12 +41,13 @@ constexpr Vector vectors[] = {{"u", Field::ux, Field::uy, Field::uz}, {"a", Fiel
 
 class Writer {
  public:
-  Writer(const Grid& grid, Precision precision) : grid_(grid), bytes_(precision == Precision::float32 ? 4 : 8) {
+  explicit Writer(const Grid& grid) : grid_(grid) {
     // XDMF counts like the arrays in the file: slowest axis first.
     shape_ = fmt::format("{} {} {}", grid.cells.z, grid.cells.y, grid.cells.x);
   }
 
-  void snapshot(const std::string& file, double time, std::span<const Field> fields) {
+  void snapshot(const std::string& file, double time, Precision precision, std::span<const Field> fields) {
+    bytes_ = precision == Precision::float32 ? 4 : 8;
     const Int3 c = grid_.cells;
     line(6, "<Grid Name=\"cells\" GridType=\"Uniform\">");
     line(8, "<Time Value=\"{}\"/>", time);
@@ -94,30 +95,28 @@ class Writer {
   }
 
   const Grid& grid_;
-  int bytes_;
+  int bytes_ = 8;
   std::string shape_, text_;
 };
 
 }  // namespace
 
-std::string xdmf_text(const std::string& path, const Grid& grid, Precision precision, std::span<const Field> fields,
-                      std::span<const XdmfSnapshot> snapshots) {
-  Writer writer(grid, precision);
+std::string xdmf_text(const std::string& path, const Grid& grid, std::span<const XdmfSnapshot> snapshots) {
+  Writer writer(grid);
   writer.line(0, "<?xml version=\"1.0\" encoding=\"utf-8\"?>");
   writer.line(0, "<Xdmf Version=\"2.0\">");
   writer.line(2, "<Domain>");
   writer.line(4, "<Grid Name=\"snapshots\" GridType=\"Collection\" CollectionType=\"Temporal\">");
   for (const XdmfSnapshot& snapshot : snapshots)
-    writer.snapshot(escaped(relative_to(path, snapshot.path)), snapshot.time, fields);
+    writer.snapshot(escaped(relative_to(path, snapshot.path)), snapshot.time, snapshot.precision, snapshot.fields);
   writer.line(4, "</Grid>");
   writer.line(2, "</Domain>");
   writer.line(0, "</Xdmf>");
   return writer.take();
 }
 
-void write_xdmf(const std::string& path, const Grid& grid, Precision precision, std::span<const Field> fields,
-                std::span<const XdmfSnapshot> snapshots) {
-  write_file_atomically(path, xdmf_text(path, grid, precision, fields, snapshots));
+void write_xdmf(const std::string& path, const Grid& grid, std::span<const XdmfSnapshot> snapshots) {
+  write_file_atomically(path, xdmf_text(path, grid, snapshots));
 }
 
 }  // namespace mhd

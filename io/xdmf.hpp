@@ -15,15 +15,15 @@ namespace mhd {
 struct XdmfSnapshot {
   std::string path;  ///< of the HDF5 file; written relative to the XDMF file
   double time = 0;
+  Precision precision = Precision::float64;
+  std::vector<Field> fields;
 };
 
 /// The snapshots as a temporal collection of uniform meshes. Values belong to cells: the mesh has one node more than
 /// cells per direction and spans the box. Fields are scalars; u and a, where all components are there, also vectors.
-std::string xdmf_text(const std::string& path, const Grid& grid, Precision precision, std::span<const Field> fields,
-                      std::span<const XdmfSnapshot> snapshots);
+std::string xdmf_text(const std::string& path, const Grid& grid, std::span<const XdmfSnapshot> snapshots);
 
 /// Replaces the file at `path` atomically; for rank 0. Throws Error(io).
-void write_xdmf(const std::string& path, const Grid& grid, Precision precision, std::span<const Field> fields,
-                std::span<const XdmfSnapshot> snapshots);
+void write_xdmf(const std::string& path, const Grid& grid, std::span<const XdmfSnapshot> snapshots);
 
 }  // namespace mhd

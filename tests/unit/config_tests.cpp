@@ -86,12 +86,18 @@ snapshot_at_end = false
 snapshot_precision = "float32"
 snapshot_fields = ["ss", "ux"]
 series_every_time = 0.125
+checkpoint_every_seconds = 60
+checkpoint_every_steps = 11
+checkpoint_at_end = true
+checkpoints_kept = 3
 [run]
 backend = "cpu"
 report_seconds = 0.5
 check_interval = 3
 exchange_corners = true
 oversubscribe = true
+transport = "host_staged"
+overlap = false
 )";
 
 }  // namespace
@@ -159,11 +165,17 @@ TEST_CASE("every key reaches its member", "[config]") {
   CHECK(c.output.snapshot_precision == Precision::float32);
   CHECK(c.output.snapshot_fields == std::vector<Field>{Field::ss, Field::ux});
   CHECK(c.output.series_every_time == 0.125);
+  CHECK(c.output.checkpoint_every_seconds == 60);
+  CHECK(c.output.checkpoint_every_steps == 11);
+  CHECK(c.output.checkpoint_at_end);
+  CHECK(c.output.checkpoints_kept == 3);
   CHECK(c.run.backend == Backend::cpu);
   CHECK(c.run.report_seconds == 0.5);
   CHECK(c.run.check_interval == 3);
   CHECK(c.run.exchange_corners);
   CHECK(c.run.oversubscribe);
+  CHECK(c.run.transport == TransportChoice::host_staged);
+  CHECK_FALSE(c.run.overlap);
 
   SECTION("and no key was forgotten above: each differs from its default, but for those that the rules exclude") {
     const std::set<std::string> at_default = {"physics.equation_of_state", "physics.magnetic", "initial.file",

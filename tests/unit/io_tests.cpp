@@ -90,7 +90,7 @@ TEST_CASE("timing lines are complete after flush, close and an early end") {
   const std::string line = "1,0.500000000,0.300000000,0.100000000,0.050000000,0.025000000\n";
   const TimingRow row{1, 0.5, 0.3, 0.1, 0.05, 0.025};
   {
-    TimingLog log(path, 1e9);
+    TimingLog log(path, {}, 1e9);
     log.append(row);
     CHECK(text_of(path) == header);
     log.flush();
@@ -98,7 +98,7 @@ TEST_CASE("timing lines are complete after flush, close and an early end") {
     log.append(row);
   }
   CHECK(text_of(path) == header + line + line);
-  TimingLog log(path, 0);
+  TimingLog log(path, {}, 0);
   log.append(row);
   CHECK(text_of(path) == header + line);
   log.close();
@@ -139,9 +139,10 @@ TEST_CASE("XDMF describes cells of the box, relative paths and times in order") 
   grid.origin = {-1, 0, 2};
   grid.size = {2, 1, 3};
   const std::vector<Field> fields = {Field::lnrho, Field::ux, Field::uy, Field::uz};
-  const std::vector<XdmfSnapshot> snapshots = {{directory.file("s_0.h5"), 0}, {directory.file("s&1.h5"), 0.25}};
+  const std::vector<XdmfSnapshot> snapshots = {{directory.file("s_0.h5"), 0, Precision::float32, fields},
+                                               {directory.file("s&1.h5"), 0.25, Precision::float32, fields}};
   const std::string path = directory.file("snapshots.xdmf");
-  write_xdmf(path, grid, Precision::float32, fields, snapshots);
+  write_xdmf(path, grid, snapshots);
   const std::string text = text_of(path);
   CHECK(contains(text, "TopologyType=\"3DCORECTMesh\" Dimensions=\"2 5 9\""));
   CHECK(contains(text, ">2 0 -1</DataItem>"));
@@ -158,13 +159,13 @@ TEST_CASE("a run directory belongs to one run at a time") {
   const TemporaryDirectory parent;
   const std::string path = parent.file("deep/run");
   {
-    const RunDirectory first(path, false);
+    const RunDirectory first(path, EarlierRun::refuse);
     CHECK(first.lock_warning().empty());
-    const std::string message = message_of([&] { RunDirectory(path, true); });
+    const std::string message = message_of([&] { RunDirectory(path, EarlierRun::replace); });
     CHECK(contains(message, path));
     CHECK(contains(message, "process " + std::to_string(::getpid())));
   }
-  CHECK_NOTHROW(RunDirectory(path, false));
+  CHECK_NOTHROW(RunDirectory(path, EarlierRun::refuse));
 }
 
 TEST_CASE("outputs of an earlier run are refused, or removed alone where overwriting is allowed") {
@@ -172,7 +173,7 @@ TEST_CASE("outputs of an earlier run are refused, or removed alone where overwri
   const std::string path = parent.path();
   std::vector<std::string> outputs;
   {
-    const RunDirectory run(path, false);
+    const RunDirectory run(path, EarlierRun::refuse);
     run.write_config("[grid]\n");
     outputs = {run.config(),
                run.series(),
@@ -188,9 +189,9 @@ TEST_CASE("outputs of an earlier run are refused, or removed alone where overwri
                                             path + "/snapshot_1.h5.bak"};
   for (const std::string& file : foreign) put(file, "mine");
 
-  CHECK(contains(message_of([&] { RunDirectory(path, false); }), "earlier run"));
+  CHECK(contains(message_of([&] { RunDirectory(path, EarlierRun::refuse); }), "earlier run"));
   for (const std::string& file : outputs) CHECK(fs::exists(file));
-  const RunDirectory run(path, true);
+  const RunDirectory run(path, EarlierRun::replace);
   for (const std::string& file : outputs) CHECK_FALSE(fs::exists(file));
   for (const std::string& file : foreign) CHECK(text_of(file) == "mine");
 }
@@ -199,7 +200,7 @@ TEST_CASE("each kind of output alone is refused") {
   for (const char* name : {"series.csv", "timing.csv", "summary.toml", "snapshots.xdmf", "snapshot_00000000.h5"}) {
     const TemporaryDirectory directory;
     put(directory.file(name), "old");
-    CHECK(contains(message_of([&] { RunDirectory(directory.path(), false); }), name));
+    CHECK(contains(message_of([&] { RunDirectory(directory.path(), EarlierRun::refuse); }), name));
   }
 }
 
@@ -207,7 +208,7 @@ TEST_CASE("a configuration that mhdsim did not write is never replaced") {
   const TemporaryDirectory directory;
   put(directory.file("config.toml"), "[grid]\n");
   put(directory.file("series.csv"), "old");
-  CHECK(contains(message_of([&] { RunDirectory(directory.path(), true); }), "config.toml"));
+  CHECK(contains(message_of([&] { RunDirectory(directory.path(), EarlierRun::replace); }), "config.toml"));
   CHECK(text_of(directory.file("config.toml")) == "[grid]\n");
   CHECK(fs::exists(directory.file("series.csv")));
 }
@@ -215,6 +216,7 @@ TEST_CASE("a configuration that mhdsim did not write is never replaced") {
 TEST_CASE("a run directory that cannot be made is an error with the reason") {
   const TemporaryDirectory directory;
   put(directory.file("plain"), "");
-  CHECK(contains(message_of([&] { RunDirectory(directory.file("plain"), false); }), "Not a directory"));
-  CHECK(contains(message_of([&] { RunDirectory(directory.file("plain/run"), false); }), "Not a directory"));
+  CHECK(contains(message_of([&] { RunDirectory(directory.file("plain"), EarlierRun::refuse); }), "Not a directory"));
+  CHECK(
+      contains(message_of([&] { RunDirectory(directory.file("plain/run"), EarlierRun::refuse); }), "Not a directory"));
 }

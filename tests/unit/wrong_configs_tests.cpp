@@ -39,7 +39,7 @@ const std::vector<WrongFile> wrong_files = {
     {"viscosity = 1.0", "2: viscosity: unknown key, the nearest known name is physics.viscosity"},
     {"run.zzzzzz = 1",
      "2: run.zzzzzz: unknown key, known keys of [run]: backend, report_seconds, check_interval, "
-     "exchange_corners and oversubscribe"},
+     "exchange_corners, oversubscribe, transport and overlap"},
     {"[zzzzzzzzzzzz]",
      "2: zzzzzzzzzzzz: unknown table, known tables: grid, initial, initial.noise, output, physics, run and time"},
     {"[[initial.mode]]\nfield = \"ux\"", "2: initial.mode: unknown table, the nearest known name is initial.modes"},
@@ -58,6 +58,8 @@ const std::vector<WrongFile> wrong_files = {
     {"time.end = 2026-01-01", "2: time.end: expected a float >= 0, found a date or time"},
     {"physics.magnetic = 1", "2: physics.magnetic: expected true or false, found 1"},
     {"physics.magnetic = \"yes\"", "2: physics.magnetic: expected true or false, found \"yes\""},
+    {"output.checkpoints_kept = 0", "2: output.checkpoints_kept: expected an integer from 1 to 1000000, found 0"},
+    {"output.checkpoint_every_seconds = -1", "2: output.checkpoint_every_seconds: expected a float >= 0, found -1"},
     {"output.directory = 7", "2: output.directory: expected a string, found 7"},
     {"output.snapshot_fields = \"ux\"", "2: output.snapshot_fields: expected a list of field names, found \"ux\""},
     {"initial.modes = 3", "2: initial.modes: expected a list of tables, found 3"},

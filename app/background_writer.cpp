@@ -1,0 +1,50 @@
+#include "app/background_writer.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/mpi_check.hpp"
+
+namespace mhd {
+
+BackgroundWriter::BackgroundWriter(FieldSet set, const Comm& comm) : set_(set) {
+  if (comm.size() == 1) return;  // no MPI at all in the writing thread
+  check_mpi(MPI_Comm_dup(comm.handle(), &duplicate_), "MPI_Comm_dup");
+  comm_ = Comm(duplicate_);
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  may_overlap_ = comm_.minimum(std::int64_t{level == MPI_THREAD_MULTIPLE}) == 1;
+}
+
+BackgroundWriter::~BackgroundWriter() {
+  if (pending_.valid()) pending_.wait();
+  if (duplicate_ != MPI_COMM_NULL) MPI_Comm_free(&duplicate_);
+}
+
+void BackgroundWriter::start(Solver& solver, std::vector<Field> fields,
+                             std::function<void(const FieldSource&, const Comm&)> write) {
+  wait();  // its views end with the next capture
+  std::vector<FieldView> views;
+  if (may_overlap_) {
+    std::vector<int> slots;
+    for (const Field f : fields) slots.push_back(set_.slot(f));
+    views = solver.capture(slots);
+  }
+  const bool overlap = comm_.minimum(std::int64_t{!views.empty()}) == 1;
+  if (!overlap) return write([&](Field f) { return solver.field(set_.slot(f)); }, comm_);
+  pending_ = std::async(
+      std::launch::async, [this, fields = std::move(fields), views = std::move(views), write = std::move(write)] {
+        const auto source = [&](Field f) {
+          return views[static_cast<std::size_t>(std::find(fields.begin(), fields.end(), f) - fields.begin())];
+        };
+        write(source, comm_);
+      });
+}
+
+void BackgroundWriter::wait() {
+  if (pending_.valid()) pending_.get();
+}
+
+}  // namespace mhd
