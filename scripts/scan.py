@@ -6,8 +6,10 @@
     scripts/scan.py SCAN.toml --status      how far each run has come
     scripts/scan.py SCAN.toml --collect     one table and one picture of the series of all runs
 
-What a scan file holds: docs/clusters.md, configs/scans/. Runs that are complete are left alone; those that stopped early
-continue from their newest checkpoint. Exit code: 0 as asked; 1 something is wrong or did not complete; 2 command line.
+What a scan file holds: docs/clusters.md, configs/scans/. Runs that are complete are left alone; those that stopped
+early continue from their newest checkpoint.
+
+Exit code: 0 as asked; 1 something is wrong or did not complete; 2 command line.
 """
 
 import argparse
@@ -146,7 +148,7 @@ def parse():
     parser.add_argument("--retry", action="store_true", help="runs that failed run again")
     parser.add_argument("--mhdsim", metavar="FILE", help="executable [$MHDSIM, build/release/mhdsim, mhdsim]")
     parser.add_argument("--mpiexec", metavar="COMMAND", help="starts the ranks, with -n RANKS [$MPIEXEC, mpiexec]",
-                        default=f"{os.environ.get('MPIEXEC', 'mpiexec')} {os.environ.get('MPIEXEC_FLAGS', '')}")  # fmt: skip
+                        default=os.environ.get("MPIEXEC", "mpiexec"))  # fmt: skip
     return parser.parse_args()
 
 

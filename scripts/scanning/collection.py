@@ -57,7 +57,8 @@ def write_table(path, planned, series):
             table.writerow(["run", "state", *keys, *columns])
             for run in planned:
                 names, rows = series.get(run.name, ([], []))
-                first = [run.name, run.state, *(name_text(run.scanned[key]) if key in run.scanned else "" for key in keys)]
+                values = (name_text(run.scanned[key]) if key in run.scanned else "" for key in keys)
+                first = [run.name, run.state, *values]
                 place = {name: index for index, name in enumerate(names)}
                 for row in rows:
                     table.writerow(first + [row[place[name]] if name in place else "" for name in columns])

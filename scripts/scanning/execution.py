@@ -14,11 +14,12 @@ SLURM_TEMPLATES = Path(__file__).resolve().parent.parent / "slurm"
 
 
 def run_here(planned, launcher, mhdsim, at_a_time):
-    """Runs those that are not done, `at_a_time` at once. The first interrupt lets the running ones write a checkpoint and
-    end; the second kills them. Returns the number that did not complete."""
+    """Runs those that are not done, `at_a_time` at once. The first interrupt lets the running ones write a checkpoint
+    and end; the second kills them. Returns the number that did not complete."""
     waiting, running, incomplete = list(planned), {}, 0
     interrupts = []
-    handlers = {s: signal.signal(s, lambda number, _: interrupts.append(number)) for s in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {s: signal.signal(s, lambda number, _: interrupts.append(number))
+                for s in (signal.SIGINT, signal.SIGTERM)}  # fmt: skip
     told = 0
     try:
         while running or (waiting and not interrupts):
@@ -107,7 +108,8 @@ def write_sbatch(scan, planned, to_do, mhdsim, extend):
     write_file(directory / "runs.txt", "\n".join(lines) + "\n")
     tasks = task_ranges([index for index, run in enumerate(planned) if run in to_do])
     options = {"job-name": scan.name, "array": tasks + (f"%{scan.concurrent}" if scan.concurrent else ""),
-               "ntasks": scan.ranks, "output": f"{directory}/%A_%a.log", "chdir": str(Path.cwd())} | scan.slurm  # fmt: skip
+               "ntasks": scan.ranks, "output": f"{directory}/%A_%a.log", "chdir": str(Path.cwd()),
+               **scan.slurm}  # fmt: skip
     template = (SLURM_TEMPLATES / "array.sbatch").read_text(encoding="utf-8").splitlines()
     body = template[template.index("set -euo pipefail"):]
     kept = [line for line in template if line.startswith("#SBATCH --")

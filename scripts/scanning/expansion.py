@@ -7,8 +7,8 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-KEYS = {"config": str, "directory": str, "name": str, "ranks": int, "set": dict, "product": dict, "zip": list, "list": list,
-        "run": list, "slurm": dict}  # fmt: skip
+KEYS = {"config": str, "directory": str, "name": str, "ranks": int, "set": dict, "product": dict, "zip": list,
+        "list": list, "run": list, "slurm": dict}  # fmt: skip
 NAME_CHARACTERS = "letters, digits and . _ + = -"
 # Names that array.sbatch and scan.py use for themselves in the directory of a scan.
 RESERVED = re.compile(r"runs\.txt|scan\.sbatch|series\.csv|scan\.png|.*\.log")
@@ -207,8 +207,11 @@ class Expander:
 
     def runs(self):
         constant = flatten(self.table.get("set", {}))
-        axes = self.product_axes() + list(self.zip_axes()) + list(self.list_axes())
+        lists = list(self.list_axes())
+        axes = self.product_axes() + list(self.zip_axes()) + lists
         labels = {table.get("label") for table in self.table.get("list", []) if isinstance(table, dict)}
+        # Of a point of a list, its name says enough.
+        hidden = {key for axis in lists for point in axis for key in point} - labels
         owners = {}
         for number, axis in enumerate(axes):
             for key in {key for point in axis for key in point}:
@@ -217,9 +220,10 @@ class Expander:
         self.give_up_if_wrong()
         runs = []
         for points in itertools.product(*axes) if axes else []:
-            scanned = {key: value for point in points for key, value in point.items()}
-            keys = constant | {key: value for key, value in scanned.items() if key not in labels}
-            runs.append(Run(self.name_of(scanned, constant, len(runs)), keys, scanned))
+            values = {key: value for point in points for key, value in point.items()}
+            keys = constant | {key: value for key, value in values.items() if key not in labels}
+            scanned = {key: value for key, value in values.items() if key not in hidden}
+            runs.append(Run(self.name_of(scanned, keys, len(runs)), keys, scanned))
         runs += self.named_runs(constant)
         if not runs:
             self.wrong("there is nothing to run: give product, zip, list or run")
@@ -233,9 +237,9 @@ class Expander:
 
     # --- names ---
 
-    def name_of(self, scanned, constant, index):
+    def name_of(self, scanned, keys, index):
         template = self.table.get("name") or self.default_template(scanned)
-        known = constant | scanned | {"index": index}
+        known = keys | scanned | {"index": index}
 
         def replace(match):
             key, form = match.groups()
@@ -259,7 +263,8 @@ class Expander:
 
     def checked_name(self, name, where):
         if not re.fullmatch(r"[A-Za-z0-9_+=-][A-Za-z0-9._+=-]*", name) or RESERVED.fullmatch(name):
-            self.wrong(f"{where}: {name!r} cannot be the name of a run: expected {NAME_CHARACTERS}, not starting with a dot")
+            self.wrong(f"{where}: {name!r} cannot be the name of a run: expected {NAME_CHARACTERS}, no dot in front, "
+                       "and no name of a file of the scan")  # fmt: skip
         return name
 
 

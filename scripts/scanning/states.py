@@ -11,7 +11,8 @@ from .expansion import ScanError, flatten, toml_value
 
 INPUT = "run.toml"  # of a run directory; config.toml is mhdsim's own
 # Keys that change no result of a run.
-IRRELEVANT = {"output.directory", "run.report_seconds"}
+IRRELEVANT = {"output.directory", "output.checkpoint_every_seconds", "output.checkpoint_every_steps",
+              "output.checkpoint_at_end", "output.checkpoints_kept", "run.report_seconds"}  # fmt: skip
 
 
 @dataclass
@@ -112,7 +113,8 @@ def assess(run):
 
 def write_input(scan, run):
     """Creates the directory of a run with its configuration."""
-    write_file(run.input, f"# Run {run.name} of the scan {scan.path.name}, written by scripts/scan.py\n\n{run.resolved}")
+    head = f"# Run {run.name} of the scan {scan.path.name}, written by scripts/scan.py"
+    write_file(run.input, f"{head}\n\n{run.resolved}")
 
 
 def write_file(path, text, executable=False):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One attempt at a run inside a Slurm job: starts it, or continues it from its newest checkpoint; where it stops early, the
-# job is requeued for the next attempt. Called by run.sbatch and array.sbatch; docs/clusters.md explains it.
+# One attempt at a run inside a Slurm job: starts it, or continues it from its newest checkpoint; where it stops early,
+# the job is requeued for the next attempt. Called by run.sbatch and array.sbatch; docs/clusters.md explains it.
 #
 #   attempt.sh CONFIG DIRECTORY [options of mhdsim run]
 #
@@ -48,7 +48,7 @@ attempts_from() {
 # Sets `seconds` to what is left of the job; fails where Slurm tells no limit.
 time_left() {
   local end=${SLURM_JOB_END_TIME:-}
-  [[ -n $end ]] || end=$(date -d "$(squeue --noheader --jobs="$job" --format=%e 2>/dev/null)" +%s 2>/dev/null) || return 1
+  [[ -n $end ]] || end=$(date -d "$(squeue --noheader --jobs="$job" --format=%e)" +%s) || return 1
   seconds=$((end - $(date +%s)))
   # An unlimited job is given an end of a year or more.
   ((seconds > 0 && seconds < 300 * 86400))
@@ -83,15 +83,21 @@ main() {
     # An earlier attempt of this job was lost before its first checkpoint.
     how=(--overwrite)
   fi
+  [[ $(status) != complete ]] || ((begin >= 0)) ||
+    die 6 "$directory is complete and has no checkpoint to go on from (output.checkpoint_at_end = true leaves one)"
   ((begin >= 0)) || begin=0
   (($(attempts_from "$begin") < fruitless_limit)) ||
-    die "$stopped" "$fruitless_limit attempts began at step $begin and left no later checkpoint: the chain ends. $advice"
+    die "$stopped" "$fruitless_limit attempts began at step $begin and left no later checkpoint. $advice"
   printf '%s %s %(%F %T)T\n' "$job" "$begin" -1 >>"$attempts"
 
-  local seconds
-  ! time_left || how+=(--time-limit "$(printf '%02d:%02d:%02d' $((seconds / 3600)) $((seconds / 60 % 60)) $((seconds % 60)))")
+  local seconds limit
+  if time_left; then
+    printf -v limit '%02d:%02d:%02d' $((seconds / 3600)) $((seconds / 60 % 60)) $((seconds % 60))
+    how+=(--time-limit "$limit")
+  fi
 
-  # Not --kill-on-bad-exit: code 9 of the first rank to end would kill the others. --wait ends a step that lost a rank.
+  # Not --kill-on-bad-exit: code 9 of the first rank to end would kill the others. --wait ends a step that lost a
+  # rank.
   local -a launch=(srun "--mpi=${MHDSIM_PMI:-pmi2}" "--cpus-per-task=${SLURM_CPUS_PER_TASK:-1}" --cpu-bind=cores
     --kill-on-bad-exit=0 --wait=60)
   # Every rank sees all GPUs of its node and takes the one of its rank on that node.

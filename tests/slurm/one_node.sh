@@ -48,9 +48,9 @@ SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
 MpiDefault=none
 ReturnToService=2
 KillWait=5
-# GPUs to count and assign; there are no device files behind them.
+# GPUs to count and assign, without devices.
 GresTypes=gpu
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$cpus Gres=gpu:$cpus RealMemory=1000 State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$cpus Gres=gpu:2 RealMemory=1000 State=UNKNOWN
 PartitionName=test Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 CONF
 }
@@ -66,7 +66,9 @@ start_slurm() {
     --pid-file="$slurm_directory/munge/pid" --log-file="$slurm_directory/munge/log" \
     --seed-file="$slurm_directory/munge/seed" || return 1
   write_slurm_conf "$2"
-  echo "Name=gpu Count=$2" >"$slurm_directory/gres.conf"
+  ln -s /dev/null "$slurm_directory/gpu0"
+  ln -s /dev/null "$slurm_directory/gpu1"
+  echo "Name=gpu File=$slurm_directory/gpu[0-1]" >"$slurm_directory/gres.conf"
   export SLURM_CONF=$slurm_directory/slurm.conf
   slurmctld -c || return 1
   slurmd || return 1
@@ -80,15 +82,22 @@ start_slurm() {
 
 stop_slurm() {
   [[ -n $slurm_directory ]] || return 0
-  local name pid
+  local name pid tries
   scancel --full --signal=KILL --user="$(id -un)" 2>/dev/null
+  scancel --user="$(id -un)" 2>/dev/null
+  for ((tries = 0; tries < 50; tries++)); do
+    [[ -n $(squeue --noheader 2>/dev/null) ]] || break
+    sleep 0.2
+  done
   for name in slurmd.pid slurmctld.pid munge/pid; do
     pid=$(cat "$slurm_directory/$name" 2>/dev/null) || continue
     kill "$pid" 2>/dev/null && await_end "$pid"
   done
-  # One slurmstepd per step outlives slurmd; it ends with its tasks.
-  for pid in $(pgrep -f "^slurmstepd: \\[" 2>/dev/null); do
-    grep -qz "^SLURM_CONF=$slurm_directory/" "/proc/$pid/environ" 2>/dev/null && kill -KILL "$pid"
+  # What is left of jobs that were being started or ended meanwhile.
+  for pid in /proc/[0-9]*; do
+    pid=${pid#/proc/}
+    [[ $pid == "$$" ]] || ! grep -qsz "^SLURM_CONF=$slurm_directory/" "/proc/$pid/environ" ||
+      kill -KILL "$pid" 2>/dev/null
   done
 }
 
