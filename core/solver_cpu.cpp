@@ -91,7 +91,8 @@ DiagnosticSums CpuSolver::diagnostics() {
           result.sums[s].add(std::span<const double>(sums).subspan(s * diagnostic_run, n));
         for (int m = 0; m < max_of::count; ++m)
           for (int i = 0; i < n; ++i) {
-            const double value = maxima[m * diagnostic_run + i];
+            // -0 and +0 compare equal: which of both a maximum keeps must not depend on the order of the cells.
+            const double value = maxima[m * diagnostic_run + i] + 0.0;
             if (!std::isfinite(value)) ++result.nonfinite;
             result.maxima[m] = larger(result.maxima[m], value);
           }

@@ -162,3 +162,28 @@ TEST_CASE("A non-finite value is noticed on the rank that holds it") {
   sums.reduce(comm);
   CHECK(sums.nonfinite > 0);
 }
+
+TEST_CASE("Extremes of a field of both zeros do not depend on which zero comes first") {
+  const Comm comm(MPI_COMM_WORLD);
+  Config config = rough_config({16, 16, 32}, 6, {true, true}, 0);
+  const Decomposition decomposition(Grid(config.grid), comm.size());
+  const Box box = decomposition.box(comm.rank());
+  for (const int parity : {0, 1}) {
+    CpuSolver solver(config, decomposition, comm);
+    initialise(config, box, [&](int slot, std::span<const double> v) {
+      std::vector<double> values(v.begin(), v.end());
+      if (config.physics.fields().field(slot) == Field::ss)
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == std::size_t(parity) ? 0.0 : -0.0;
+      solver.set_field(slot, values);
+    });
+    DiagnosticSums sums = solver.diagnostics();
+    sums.reduce(comm);
+    const FieldSet fields = config.physics.fields();
+    const auto names = diagnostic_columns(fields);
+    const auto values = diagnostic_values(fields, sums, config.grid.cells.product());
+    for (const char* column : {"ssmin", "ssmax"}) {
+      const auto at = std::find(names.begin(), names.end(), column) - names.begin();
+      CHECK(bits(values[static_cast<std::size_t>(at)]) == bits(0.0));
+    }
+  }
+}
