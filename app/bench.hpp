@@ -22,6 +22,11 @@ struct BenchOptions {
   std::string json;  ///< file to write; empty: none
 };
 
+constexpr double benchmark_dt = 1.19209e-7;  ///< of the paper: small enough that random fields stay finite
+
+/// The run that a benchmark measures.
+Config benchmark_config(const BenchOptions& options);
+
 /// Collective. Prints the median, percentiles and rates; returns the exit code.
 int bench_step(const BenchOptions& options, const Comm& comm);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/bench.hpp"
+#include "app/bench_halo.hpp"
 #include "app/check.hpp"
 #include "app/report.hpp"
 #include "app/session.hpp"
@@ -222,6 +223,7 @@ class CommandLine {
   void add_bench() {
     CLI::App& bench = *app_.add_subcommand("bench", "measure");
     bench.require_subcommand(1);
+    add_bench_halo(bench);
     CLI::App& c = *bench.add_subcommand("step", "time of a step, by the procedure of Pekkila et al. (2022)");
     c.add_option("--cells", bench_cells_, "cells per direction: one number or three [128]")
         ->option_text("N [N N]")
@@ -255,6 +257,49 @@ class CommandLine {
         if (d.size() == 3) bench_.decomposition = Int3{d[0], d[1], d[2]};
         return run_with_mpi(
             argc_, argv_, [] {}, [this](const Comm& comm) { return bench_step(bench_, comm); });
+      };
+    });
+  }
+
+  void add_bench_halo(CLI::App& bench) {
+    CLI::App& c = *bench.add_subcommand("halo", "exchange of halos between GPUs, alone and hidden by computation");
+    c.add_option("--cells", halo_cells_, "cells per direction: one number or three [256]")
+        ->option_text("N [N N]")
+        ->expected(1, 3)
+        ->check(at_least(1));
+    c.add_option("--order", halo_.order, "order of the finite differences [6]")
+        ->option_text("ORDER")
+        ->check(CLI::IsMember({2, 4, 6, 8}));
+    c.add_option("--physics", halo_.physics, "full, isothermal, entropy-hydro or hydro [full]")
+        ->option_text("NAME")
+        ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
+    c.add_option("--steps", halo_.steps, "timed steps [50]")->option_text("N")->check(at_least(1));
+    c.add_option_function<std::string>(
+         "--transport",
+         [this](const std::string& name) {
+           halo_.transport = name == "cuda_aware" ? TransportChoice::cuda_aware : TransportChoice::host_staged;
+         },
+         "only this one: cuda_aware or host_staged")
+        ->option_text("NAME")
+        ->check(CLI::IsMember({"cuda_aware", "host_staged"}));
+    c.add_option("--decomposition", halo_decomposition_, "subdomains per direction")
+        ->option_text("X Y Z")
+        ->expected(3)
+        ->check(at_least(1));
+    c.add_flag("--oversubscribe", halo_.oversubscribe, "ranks may share a GPU: the times then mean nothing");
+    c.add_flag("--verify", halo_.verify, "check every halo value instead, over random grids");
+    c.add_option("--rounds", halo_.rounds, "exchanges with --verify [1000]")->option_text("N")->check(at_least(1));
+    c.callback([this] {
+      action_ = [this] {
+        const auto& n = halo_cells_;
+        if (n.size() == 2)
+          throw Error(ExitCode::usage, "--cells: expected one number or three, found two", ErrorScope::everywhere);
+        if (n.size() == 1) halo_.cells = {n[0], n[0], n[0]};
+        if (n.size() == 3) halo_.cells = {n[0], n[1], n[2]};
+        const auto& d = halo_decomposition_;
+        if (d.size() == 3) halo_.decomposition = Int3{d[0], d[1], d[2]};
+        return run_with_mpi(
+            argc_, argv_, [] {}, [this](const Comm& comm) { return bench_halo(halo_, comm); });
       };
     });
   }
@@ -301,6 +346,8 @@ class CommandLine {
   VerifyOptions verify_;
   BenchOptions bench_;
   std::vector<int> bench_cells_, bench_decomposition_;
+  BenchHaloOptions halo_;
+  std::vector<int> halo_cells_, halo_decomposition_;
   std::string diff_a_, diff_b_, info_path_;
   Tolerance tolerance_;
 };

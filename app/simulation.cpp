@@ -43,7 +43,7 @@ class Simulation {
         requests_(comm, options, outputs_.stop_request(), outputs_.reload_request()) {}
 
   int run() {
-    say(banner(config_, decomposition_, chosen_.description, outputs_.directory()));
+    say(banner(config_, decomposition_, chosen_.description + chosen_.placement, outputs_.directory()));
     note(outputs_.lock_warning());
     begin();
     RunSummary summary = new_summary();

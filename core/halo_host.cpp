@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/mpi_check.hpp"
@@ -86,8 +87,13 @@ class Stopwatch {
 
 }  // namespace
 
+MessageMemory HaloMessages::host_memory(std::size_t doubles) {
+  constexpr auto free = [](double* p) { std::default_delete<double[]>()(p); };
+  return {doubles > 0 ? std::make_unique<double[]>(doubles).release() : nullptr, free};
+}
+
 HaloMessages::HaloMessages(const HaloPlan& plan, int fields, const Comm& comm, Travel travel,
-                           std::int64_t largest_piece)
+                           std::int64_t largest_piece, MessageMemory memory)
     : HaloMessages() {
   travel_ = travel;
   std::int64_t total = 0;
@@ -95,7 +101,7 @@ HaloMessages::HaloMessages(const HaloPlan& plan, int fields, const Comm& comm, T
     offsets_.push_back(total);
     total += message.cells * fields;
   }
-  buffer_ = std::make_unique<double[]>(static_cast<std::size_t>(total));
+  buffer_ = memory ? std::move(memory) : host_memory(static_cast<std::size_t>(total));
   for (std::size_t m = 0; m < plan.messages.size(); ++m) {
     first_piece_.push_back(static_cast<int>(requests_.size()));
     const std::int64_t length = plan.messages[m].cells * fields;
@@ -154,9 +160,27 @@ int HaloMessages::wait_any() {
       check_mpi(MPI_Waitany(static_cast<int>(requests_.size()), requests_.data(), &piece, MPI_STATUS_IGNORE),
                 "MPI_Waitany");
     if (piece == MPI_UNDEFINED) return -1;
-    const int message = message_of_piece_[piece];
-    if (--pieces_under_way_[message] == 0) return message;
+    if (const std::optional<int> message = completed(piece)) return *message;
   }
+}
+
+std::optional<int> HaloMessages::test_any() {
+  int piece = MPI_UNDEFINED, done = 0;
+  if (!requests_.empty())
+    check_mpi(MPI_Testany(static_cast<int>(requests_.size()), requests_.data(), &piece, &done, MPI_STATUS_IGNORE),
+              "MPI_Testany");
+  if (!done || piece == MPI_UNDEFINED) return std::nullopt;
+  return completed(piece);
+}
+
+bool HaloMessages::under_way() const {
+  return std::any_of(pieces_under_way_.begin(), pieces_under_way_.end(), [](int pieces) { return pieces > 0; });
+}
+
+std::optional<int> HaloMessages::completed(int piece) {
+  const int message = message_of_piece_[piece];
+  if (--pieces_under_way_[message] > 0) return std::nullopt;
+  return message;
 }
 
 void HaloMessages::wait_all() {

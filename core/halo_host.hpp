@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,9 @@
 
 namespace mhd {
 
+/// Memory of messages, with the function that frees it: on the host, pinned, or on a device.
+using MessageMemory = std::unique_ptr<double[], void (*)(double*)>;
+
 /// The outgoing or the incoming messages of one rank: their buffers and MPI requests, allocated once. Move-only.
 /// Messages longer than `largest_piece` doubles travel in pieces, since MPI counts (and some MPI libraries' byte
 /// counts) are 32-bit integers.
@@ -20,7 +24,10 @@ class HaloMessages {
  public:
   enum class Travel { outgoing, incoming };
 
-  HaloMessages(const HaloPlan& plan, int fields, const Comm& comm, Travel travel, std::int64_t largest_piece);
+  /// In `memory`, which holds the messages one after another in the order of the plan; by default on the host.
+  HaloMessages(const HaloPlan& plan, int fields, const Comm& comm, Travel travel, std::int64_t largest_piece,
+               MessageMemory memory = host_memory(0));
+  static MessageMemory host_memory(std::size_t doubles);
   /// Should messages still be under way, because an exception ended the exchange, receives are cancelled; where that is
   /// not possible the buffer stays allocated, since MPI may use it until the job ends.
   ~HaloMessages();
@@ -34,20 +41,26 @@ class HaloMessages {
   void start_all();
   /// Waits until another message is complete and returns its index; -1 when none is under way.
   int wait_any();
+  /// The index of another message that is complete; nothing where none is at present. Lets MPI make progress.
+  std::optional<int> test_any();
+  /// Whether messages have been started that neither wait_any nor test_any has reported.
+  bool under_way() const;
   void wait_all();
 
  private:
   /// Delegated to, so that the destructor frees what there is if the other constructor throws.
-  HaloMessages() = default;
+  HaloMessages() : buffer_(host_memory(0)) {}
+  /// Counts a piece as complete; the message's index if that was its last.
+  std::optional<int> completed(int piece);
   /// Whether a request is complete, cancelled or was never started: its buffer is no longer used.
   bool complete(MPI_Request& request) const;
 
   Travel travel_ = Travel::outgoing;
-  std::unique_ptr<double[]> buffer_;
+  MessageMemory buffer_;
   std::vector<std::int64_t> offsets_;  ///< by message, in doubles
   std::vector<int> first_piece_;       ///< by message, and the number of pieces at the end
   std::vector<int> message_of_piece_;
-  std::vector<int> pieces_under_way_;  ///< by message, of those that wait_any has yet to report
+  std::vector<int> pieces_under_way_;  ///< by message, of those that wait_any or test_any has yet to report
   std::vector<MPI_Request> requests_;  ///< by piece
 };
 

@@ -86,11 +86,20 @@ __global__ void copy_boxes(double* first, Layout layout, int fields, const __gri
     double* cell = first + z * layout.stride_z + y * layout.stride_y + x;
     double* place = buffer + packed.offset + n;
     const std::int64_t volume = std::int64_t{size.x} * size.y * size.z;
-    for (int slot = 0; slot < fields; ++slot) {
-      if constexpr (Pack)
-        place[slot * volume] = cell[slot * layout.field_size];
-      else
-        cell[slot * layout.field_size] = place[slot * volume];
+    if constexpr (Pack) {
+      for (int slot = 0; slot < fields; ++slot) place[slot * volume] = cell[slot * layout.field_size];
+    } else {
+      // The cell, and its images along the axes that this rank holds alone: all m with -r <= x + m nx < nx + r.
+      const int r = layout.radius, nx = layout.cells.x, ny = layout.cells.y;
+      const bool image_x = !layout.split[0], image_y = !layout.split[1];
+      const int x0 = image_x ? -((x + r) / nx) : 0, x1 = image_x ? (nx + r - 1 - x) / nx : 0;
+      const int y0 = image_y ? -((y + r) / ny) : 0, y1 = image_y ? (ny + r - 1 - y) / ny : 0;
+      for (int slot = 0; slot < fields; ++slot) {
+        const double value = place[slot * volume];
+        for (int m = y0; m <= y1; ++m)
+          for (int l = x0; l <= x1; ++l)
+            cell[slot * layout.field_size + std::int64_t{m} * ny * layout.stride_y + std::int64_t{l} * nx] = value;
+      }
     }
   });
 }

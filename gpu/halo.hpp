@@ -1,6 +1,9 @@
 #pragma once
 // Halos of device fields: periodic images within a subdomain, and the exchange with other ranks.
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/comm.hpp"
@@ -9,42 +12,76 @@
 #include "gpu/buffer.hpp"
 #include "gpu/layout.hpp"
 #include "gpu/stream.hpp"
+#include "gpu/stress.hpp"
 
 namespace mhd::gpu {
 
 /// Copies cells into the halo of the x and y axes that this rank holds alone (all fields; `first` is cell (0, 0, 0) of
-/// slot 0). Halos of the other axes must be filled before.
+/// slot 0). Halos of the other axes must be filled before, or be overwritten afterwards by `unpack`.
 void fill_images(double* first, const Layout& layout, int fields, cudaStream_t stream);
 
-/// A box of cells of all fields, and where its values lie in a message buffer: [slot][z][y][x] from `offset` on.
+/// A box of cells of all fields, and where its values lie in a buffer: [slot][z][y][x] from `offset` on.
 struct PackedBox {
   Box box;
   std::int64_t offset = 0;  ///< doubles
 };
-/// Copies boxes into (or out of) a buffer in device memory. `boxes` is host memory, read before the call returns.
+/// Copies boxes into (or out of) a buffer in device memory; `boxes`, up to 26, is host memory, read before the call
+/// returns. `unpack` also stores the periodic images of these cells along the x and y axes that this rank holds alone.
 void pack(const double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes, double* buffer,
           cudaStream_t stream);
 void unpack(double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes, const double* buffer,
             cudaStream_t stream);
 
-/// The exchange through pinned host memory: pack on the device, copy, MPI between hosts, copy, unpack.
-class StagedHalo {
+/// Which memory MPI is given.
+enum class Transport {
+  cuda_aware,   ///< that of the device
+  host_staged,  ///< pinned host memory, to and from which messages are copied
+};
+
+/// Halos of a state from other ranks, one message per neighbour rank. Packing, messages and unpacking run beside
+/// whatever other streams do. Two sets of incoming buffers: a neighbour that is one exchange ahead need not wait.
+class HaloExchange {
  public:
-  StagedHalo(const HaloPlan& plan, const Layout& layout, int fields, const Comm& comm);
-  /// Fills the halos of the state whose cell (0, 0, 0) of slot 0 is `first`; returns when all is in the stream.
-  void exchange(double* first, const Stream& stream);
-  const StepTiming& timing() const { return timing_; }
-  void reset_timing() { timing_ = {}; }
+  HaloExchange(const HaloPlan& plan, const Layout& layout, int fields, const Comm& comm, Transport transport,
+               std::uint64_t stress_seed = 0);
+
+  /// Posts the receives and queues the packing of the state whose cell (0, 0, 0) of slot 0 is `first`. Packing and
+  /// unpacking start after the events.
+  void begin(const double* first, std::span<const Event> after);
+  /// Starts sends as they are packed, until another message has arrived; queues its unpacking into the state and
+  /// returns its index. -1 when all have arrived and all sends are under way: then the exchange is queued as a whole.
+  int next(double* first);
+  /// Of the last exchange.
+  const Event& unpacked(int message) const { return unpacked_[message]; }
+  /// Records an event after all unpacking queued so far.
+  void mark(const Event& event) const { unpack_stream_.record(event); }
+
+  /// Sends numbers that depend on sender, receiver and place to all neighbours, from and to the memory that messages
+  /// use. Empty where all that arrived was right; otherwise what was wrong. To be called by all ranks.
+  std::string trial();
+
+  int messages() const { return static_cast<int>(lengths_.size()); }
+  std::int64_t bytes_sent() const { return total_ * static_cast<std::int64_t>(sizeof(double)); }
 
  private:
+  void start_sends();
+  HaloMessages& incoming() { return incoming_[parity_]; }
+
   Layout layout_;
-  int fields_;
-  std::vector<std::vector<PackedBox>> send_, receive_;  ///< by message
-  std::vector<std::int64_t> lengths_, offsets_;         ///< by message, doubles
-  DeviceBuffer<double> device_send_, device_receive_;
-  HaloMessages outgoing_, incoming_;
-  std::vector<Event> copied_;
-  StepTiming timing_;
+  int fields_, rank_;
+  bool staged_;
+  std::vector<int> neighbours_;                  ///< by message
+  std::vector<std::int64_t> lengths_, offsets_;  ///< by message, doubles
+  std::int64_t total_ = 0;
+  std::vector<PackedBox> send_;                        ///< of all messages
+  std::vector<std::vector<PackedBox>> receive_;        ///< by message, offsets within the buffer of all
+  DeviceBuffer<double> device_send_, device_receive_;  ///< of host_staged
+  HaloMessages outgoing_, incoming_[2];
+  Stream pack_stream_{Stream::Priority::high}, unpack_stream_{Stream::Priority::high};
+  std::vector<Event> packed_, unpacked_;  ///< by message
+  int parity_ = 0;
+  int sends_started_ = 0;
+  Stress stress_;
 };
 
 }  // namespace mhd::gpu

@@ -22,7 +22,8 @@ std::size_t device_bytes(const Decomposition& decomposition, int rank, FieldSet 
   for (const HaloMessage& message : HaloPlan(decomposition, rank, corners).messages)
     message_cells += static_cast<std::size_t>(message.cells);
   constexpr std::size_t reductions = std::size_t{1} << 20;
-  return 2 * layout.state_bytes(fields.count()) + 2 * message_cells * fields.count() * sizeof(double) + reductions;
+  // One buffer of outgoing messages and two of incoming ones, of at least 2 MiB each.
+  return 2 * layout.state_bytes(fields.count()) + 3 * message_cells * fields.count() * sizeof(double) + reductions;
 }
 
 }  // namespace mhd::gpu

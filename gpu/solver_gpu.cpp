@@ -10,9 +10,10 @@
 #include "core/coefficients.hpp"
 #include "core/error.hpp"
 #include "gpu/device.hpp"
-#include "gpu/halo.hpp"
+#include "gpu/pipeline.hpp"
 #include "gpu/reduce.hpp"
 #include "gpu/state.hpp"
+#include "gpu/transport.hpp"
 
 namespace mhd {
 
@@ -67,24 +68,19 @@ class GpuSolver::Implementation {
       : fields_(config.physics.fields()),
         device_(current_device()),
         layout_(decomposition, comm.rank()),
-        kernel_(choose_kernel(layout_.radius, fields_, device_, options.tensor_copies)),
         reductions_(reduction_kernels(layout_.radius, fields_)) {
-    require_memory(decomposition, comm.rank(), fields_, config.run.exchange_corners, device_);
-    kernel_.prepare();
-    current_.emplace(layout_, fields_.count(), kernel_.shape);
-    other_.emplace(layout_, fields_.count(), kernel_.shape);
-    const HaloPlan plan(decomposition, comm.rank(), config.run.exchange_corners);
-    if (!plan.messages.empty()) halo_.emplace(plan, layout_, fields_.count(), comm);
-    results_ = device_buffer<ReductionResults>(1);
-    host_results_ = pinned_buffer<ReductionResults>(1);
-    check_cuda(cudaMemset(results_.data(), 0, sizeof(ReductionResults)), "cudaMemset");
-    // What the default stream did must be over before our non-blocking stream starts.
-    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-
-    arguments_.coefficients = coefficients(config);
-    arguments_.region = {{0, 0, 0}, layout_.cells};
-    arguments_.nonfinite = &results_.data()->bad_step;
-    choose_tiles(arguments_, kernel_.shape, layout_.radius, device_.multiprocessors);
+    std::string failure;
+    try {
+      allocate(config, decomposition, comm.rank(), options);
+    } catch (const Error& e) {
+      if (comm.size() == 1) throw;
+      failure = e.what();
+    }
+    if (comm.size() == 1) return;
+    // What follows is collective.
+    failure = first_failure(failure, comm);
+    if (!failure.empty()) throw Error(ExitCode::device, failure, ErrorScope::everywhere);
+    make_pipeline(config, decomposition, comm, options);
   }
 
   void set_field(int slot, std::span<const double> values) {
@@ -94,7 +90,7 @@ class GpuSolver::Implementation {
                                           " values given for a subdomain of " + to_string(n) + " cells");
     copy(interior(slot), host(const_cast<double*>(values.data())), cudaMemcpyHostToDevice);
     stream_.synchronize();
-    halos_valid_ = false;
+    halos_valid_ = images_valid_ = false;
   }
 
   FieldView field(int slot) {
@@ -127,15 +123,20 @@ class GpuSolver::Implementation {
     StepEvents& events = events_[step_count_ % events_.size()];
     if (step_count_ >= static_cast<std::int64_t>(events_.size())) events.stop.synchronize();
     stream_.record(events.start);
-    if (halo_) halo_->reset_timing();
     for (int substep = 0; substep < substeps; ++substep) {
-      fill_halos();
-      arguments_.runge_kutta = substep_coefficients(substep, dt);
-      arguments_.fields = pointers();
-      kernel_.launch(arguments_, current_->padded_tile(), other_->tile(), substep == 0, stream_.get());
+      fill_images_once();
+      if (pipeline_) {
+        pipeline_->substep(substep_coefficients(substep, dt), pointers(), *current_, *other_, substep == 0,
+                           exchange_ && !halos_valid_, events.substep[substep], stream_);
+      } else {
+        arguments_.runge_kutta = substep_coefficients(substep, dt);
+        arguments_.fields = pointers();
+        kernel_.launch(arguments_, current_->padded_tile(), other_->tile(), substep == 0, stream_.get());
+      }
       std::swap(current_, other_);
-      halos_valid_ = !halo_;  // the kernel itself has stored the periodic images
+      halos_valid_ = false;  // those of other ranks; the kernel itself stores the periodic images
     }
+    if (pipeline_) pipeline_->join(stream_);
     stream_.record(events.stop);
     ++step_count_;
   }
@@ -173,27 +174,38 @@ class GpuSolver::Implementation {
     fetch_results();
     if (host_results_.data()->bad_step == 0) return true;
     check_cuda(cudaMemsetAsync(&results_.data()->bad_step, 0, sizeof(int), stream_.get()), "cudaMemsetAsync");
+    stream_.synchronize();  // other streams may set it next
     return false;
   }
 
-  int steps_ahead() const { return halo_ ? 0 : most_steps_ahead; }
+  int steps_ahead() const { return most_steps_ahead; }
 
   StepTiming timing(int back) const {
     if (back < 0 || back > steps_ahead() || back >= step_count_) return {};
     const StepEvents& events = events_[(step_count_ - 1 - back) % events_.size()];
     events.stop.synchronize();
-    StepTiming timing = halo_ ? halo_->timing() : StepTiming{};
-    timing.compute = std::max(0.0, events.stop.seconds_since(events.start) - timing.exchange - timing.wait);
+    StepTiming timing;
+    for (const SubstepMarks& marks : events.substep) timing.wait += marks.exposed_seconds();
+    timing.compute = std::max(0.0, events.stop.seconds_since(events.start) - timing.wait);
     return timing;
+  }
+
+  std::string transport() const { return transport_; }
+  std::int64_t bytes_sent() const { return pipeline_ ? pipeline_->halo().bytes_sent() : 0; }
+  void exchange_halos() {
+    halos_valid_ = false;
+    fill_halos();
   }
 
   void synchronize() const { stream_.synchronize(); }
 
   std::string description() const {
     const TileShape& s = kernel_.shape;
+    const SubstepArguments& arguments =
+        pipeline_ && !pipeline_->inner().region.empty() ? pipeline_->inner() : arguments_;
     return std::to_string(s.tile_x) + " x " + std::to_string(s.tile_y) + " tile of " + std::to_string(s.threads) +
-           " threads, " + std::to_string(arguments_.chunk) + " planes per block, " +
-           std::to_string(arguments_.tiles.product()) + " blocks on " + std::to_string(device_.multiprocessors) +
+           " threads, " + std::to_string(arguments.chunk) + " planes per block, " +
+           std::to_string(arguments.tiles.product()) + " blocks on " + std::to_string(device_.multiprocessors) +
            " multiprocessors, planes by " + (s.tensor_copies ? "tensor copies" : "asynchronous copies");
   }
 
@@ -208,18 +220,54 @@ class GpuSolver::Implementation {
     for (int slot = 0; slot < max_fields; ++slot) f.slot_offset[slot] = slot * layout_.field_size;
     f.cells = layout_.cells;
     f.wrap_z = !layout_.split[2];
-    f.image_x = f.image_y = !halo_;
+    f.image_x = !layout_.split[0];
+    f.image_y = !layout_.split[1];
     f.first_row = -layout_.halo_y;
     f.last_row = layout_.cells.y + layout_.halo_y;
     return f;
   }
 
+  void allocate(const Config& config, const Decomposition& decomposition, int rank, const GpuOptions& options) {
+    kernel_ = choose_kernel(layout_.radius, fields_, device_, options.tensor_copies);
+    require_memory(decomposition, rank, fields_, config.run.exchange_corners, device_);
+    kernel_.prepare();
+    current_.emplace(layout_, fields_.count(), kernel_.shape);
+    other_.emplace(layout_, fields_.count(), kernel_.shape);
+    results_ = device_buffer<ReductionResults>(1);
+    host_results_ = pinned_buffer<ReductionResults>(1);
+    check_cuda(cudaMemset(results_.data(), 0, sizeof(ReductionResults)), "cudaMemset");
+    // What the default stream did must be over before our non-blocking stream starts.
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+
+    arguments_.coefficients = coefficients(config);
+    arguments_.region = {{0, 0, 0}, layout_.cells};
+    arguments_.nonfinite = &results_.data()->bad_step;
+    choose_tiles(arguments_, kernel_.shape, layout_.radius, device_.multiprocessors);
+  }
+
+  void make_pipeline(const Config& config, const Decomposition& decomposition, const Comm& comm,
+                     const GpuOptions& options) {
+    const HaloPlan plan(decomposition, comm.rank(), config.run.exchange_corners);
+    ChosenExchange chosen = choose_exchange(config.run.transport, config.run.require_cuda_aware, plan, layout_,
+                                            fields_.count(), comm, options.stress_seed);
+    transport_ = chosen.text;
+    exchange_ = options.exchange;
+    pipeline_.emplace(plan, std::move(chosen.halo),
+                      PipelineOptions{options.overlap && config.run.overlap, options.stress_seed}, arguments_, kernel_,
+                      device_.multiprocessors);
+  }
+
+  /// Of values that were set; steps store images themselves.
+  void fill_images_once() {
+    if (images_valid_) return;
+    fill_images(current_->cell(0), layout_, fields_.count(), stream_.get());
+    stream_.synchronize();  // the streams of the pipeline follow
+    images_valid_ = true;
+  }
+
   void fill_halos() {
-    if (halos_valid_) return;
-    if (halo_)
-      halo_->exchange(current_->cell(0), stream_);
-    else
-      fill_images(current_->cell(0), layout_, fields_.count(), stream_.get());
+    fill_images_once();
+    if (pipeline_ && exchange_ && !halos_valid_) pipeline_->fill(*current_, stream_);
     halos_valid_ = true;
   }
 
@@ -261,15 +309,18 @@ class GpuSolver::Implementation {
   static constexpr int most_steps_ahead = 2;  // hides the host's work between two steps; more would delay its decisions
   struct StepEvents {
     Event start{true}, stop{true};
+    std::array<SubstepMarks, substeps> substep;
   };
   std::array<StepEvents, most_steps_ahead + 1> events_;
   std::int64_t step_count_ = 0;
   std::optional<DeviceState> current_, other_;
-  std::optional<StagedHalo> halo_;
+  std::optional<Pipeline> pipeline_;  ///< where there are other ranks
+  std::string transport_;
+  bool exchange_ = true;
   DeviceBuffer<ReductionResults> results_;
   PinnedBuffer<ReductionResults> host_results_;
   PinnedBuffer<double> staging_, captured_;
-  bool halos_valid_ = false;
+  bool images_valid_ = false, halos_valid_ = false;
 };
 
 GpuSolver::GpuSolver(const Config& config, const Decomposition& decomposition, const Comm& comm, GpuOptions options)
@@ -287,5 +338,8 @@ StepTiming GpuSolver::timing(int back) const { return implementation_->timing(ba
 std::vector<FieldView> GpuSolver::capture(std::span<const int> slots) { return implementation_->capture(slots); }
 void GpuSolver::synchronize() const { implementation_->synchronize(); }
 std::string GpuSolver::description() const { return implementation_->description(); }
+std::string GpuSolver::transport() const { return implementation_->transport(); }
+std::int64_t GpuSolver::bytes_sent() const { return implementation_->bytes_sent(); }
+void GpuSolver::exchange_halos() { implementation_->exchange_halos(); }
 
 }  // namespace mhd

@@ -1,6 +1,7 @@
 #pragma once
 // The GPU backend: one subdomain per rank in device memory. No CUDA headers here.
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,12 @@ namespace mhd {
 struct GpuOptions {
   /// Planes are fetched by the tensor memory accelerator where the device has one; off for tests of the other way.
   bool tensor_copies = true;
+  /// Halos travel while the inner box is computed.
+  bool overlap = true;
+  /// Off for measurements of the computation alone: the halos of other ranks are then those of an earlier state.
+  bool exchange = true;
+  /// Unless 0: delays of random length before every pack, send, unpack and segment, for tests.
+  std::uint64_t stress_seed = 0;
 };
 
 class GpuSolver final : public Solver {
@@ -29,20 +36,26 @@ class GpuSolver final : public Solver {
   FieldView field(int slot) override;
   /// To pinned host memory; empty where the host has too little.
   std::vector<FieldView> capture(std::span<const int> slots) override;
-  /// Returns when the step is queued; errors of the device may be thrown by a later call.
+  /// Returns when the step is queued: with other ranks, after the last of their messages has come. Errors of the device
+  /// may be thrown by a later call.
   void step(double dt) override;
   double courant_rate() override;
   DiagnosticSums diagnostics() override;
   bool finite() override;
-  /// Steps of one rank are queued ahead; with halos from other ranks the host takes part in each step.
   int steps_ahead() const override;
-  /// All of a step counts as compute on one rank.
+  /// `wait` is the time in which the device had nothing to compute for want of halos; all else counts as compute.
   StepTiming timing(int back = 0) const override;
 
   /// Waits until the device has done all that was queued.
   void synchronize() const;
   /// Which kernel runs with which tile, for the banner.
   std::string description() const;
+  /// How halos travel and why so; empty on one rank.
+  std::string transport() const;
+  /// To other ranks in one exchange.
+  std::int64_t bytes_sent() const;
+  /// Exchanges the halos of the present state; collective. Returns when all is queued.
+  void exchange_halos();
 
  private:
   class Implementation;

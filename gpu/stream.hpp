@@ -20,6 +20,16 @@ class Event {
   }
   cudaEvent_t get() const { return handle_.get(); }
   void synchronize() const { check_cuda(cudaEventSynchronize(get()), "cudaEventSynchronize"); }
+  /// Whether what was recorded is done; true also where nothing was.
+  bool ready() const {
+    const cudaError_t code = cudaEventQuery(get());
+    if (code == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());  // not an error, but remembered as one
+      return false;
+    }
+    check_cuda(code, "cudaEventQuery");
+    return true;
+  }
   /// Seconds from `start` to this event, both recorded and complete.
   double seconds_since(const Event& start) const {
     float milliseconds = 0;

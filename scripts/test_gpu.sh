@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, into one folder: scripts/test_gpu.sh [FOLDER]. Builds if needed, runs the gpu tests,
 # verifies every order and physics against the model solution, runs compute-sanitizer on small grids, and measures.
-# MHDSIM and GPU_TESTS name programs that are already built, e.g. on a machine that cannot build; MPIEXEC the launcher.
+# MHDSIM, GPU_TESTS and GPU_MPI_TESTS name programs that are already built, e.g. on a machine that cannot build; MPIEXEC
+# the launcher. Several ranks share a GPU where there are fewer: that tests the bits, not the speed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,13 +13,14 @@ failures=0
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 || { echo "skipped: no GPU here"; exit 0; }
 
-if [[ -z ${MHDSIM:-} || -z ${GPU_TESTS:-} ]]; then
+if [[ -z ${MHDSIM:-} || -z ${GPU_TESTS:-} || -z ${GPU_MPI_TESTS:-} ]]; then
   source scripts/setup.sh
   install_packages "${build_packages[@]}" "${test_packages[@]}"
   configure release -DMHDSIM_CUDA=ON -DMHDSIM_TESTS=ON
   build release
   MHDSIM=$PWD/build/release/mhdsim
   GPU_TESTS=$PWD/build/release/tests/gpu_tests
+  GPU_MPI_TESTS=$PWD/build/release/tests/gpu_mpi_tests
 fi
 launcher=${MPIEXEC:-mpiexec}
 
@@ -66,9 +68,23 @@ for order in 2 4 6 8; do
     done
   done
 done
-for ranks in 2 4; do
-  step "verify-6-full-$ranks-ranks" "$launcher" -n "$ranks" "$MHDSIM" verify \
-    "$(configuration 6 full "33, 40, 28")" --steps 3 --backend gpu --set run.oversubscribe=true
+for ranks in 1 2 4 8; do
+  step "gpu-mpi-tests-$ranks-ranks" "$launcher" -n "$ranks" "$GPU_MPI_TESTS"
+done
+for ranks in 2 4 8; do
+  for transport in auto host_staged; do
+    step "verify-6-full-$ranks-ranks-$transport" "$launcher" -n "$ranks" "$MHDSIM" verify \
+      "$(configuration 6 full "33, 40, 28")" --steps 3 --backend gpu --set run.oversubscribe=true \
+      --set "run.transport=\"$transport\""
+  done
+  step "halo-$ranks-ranks" "$launcher" -n "$ranks" "$MHDSIM" bench halo --verify --cells 64 --oversubscribe
+done
+gpus=$(nvidia-smi -L | wc -l)
+for ranks in 2 4 8; do
+  ((ranks <= gpus)) || continue
+  for cells in 64 128 256 512; do
+    step "bench-halo-$ranks-gpus-$cells" "$launcher" -n "$ranks" "$MHDSIM" bench halo --cells "$cells"
+  done
 done
 
 if command -v compute-sanitizer >/dev/null; then

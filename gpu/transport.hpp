@@ -1,0 +1,35 @@
+#pragma once
+// Which memory MPI is given for halos: that of the device where MPI takes it, pinned host memory otherwise.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/comm.hpp"
+#include "core/config.hpp"
+#include "core/regions.hpp"
+#include "gpu/halo.hpp"
+#include "gpu/layout.hpp"
+
+namespace mhd::gpu {
+
+struct ChosenExchange {
+  std::unique_ptr<HaloExchange> halo;
+  std::string text;  ///< how halos travel and why so, one line
+};
+
+/// Collective. An MPI that knows nothing of CUDA crashes when it is given device memory, so that `automatic` tries it
+/// only where MPI says on all ranks that it takes it; `cuda_aware` tries in any case, and a crash then ends with a
+/// message. Device memory is used only after a trial: numbers sent to every neighbour, from and to the memory that
+/// halos will use, have arrived. Throws Error(device) on all ranks where MPI reports an error or a message does not
+/// arrive; where the numbers are wrong for cuda_aware; and where `required` and the choice would be host memory.
+ChosenExchange choose_exchange(TransportChoice choice, bool required, const HaloPlan& plan, const Layout& layout,
+                               int fields, const Comm& comm, std::uint64_t stress_seed);
+
+/// Collective. On all ranks the first failure of any, with its rank; empty where there was none.
+std::string first_failure(const std::string& mine, const Comm& comm);
+
+/// What MPI says: 1 yes, 0 no, -1 it cannot be asked.
+int cuda_support_of_mpi();
+
+}  // namespace mhd::gpu
