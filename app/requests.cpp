@@ -28,6 +28,10 @@ bool exists(const std::string& file) {
 
 }  // namespace
 
+bool limit_reached(double limit, double passed, double slowest_step, double slowest_checkpoint) {
+  return passed + slowest_step + checkpoint_safety * slowest_checkpoint >= limit;
+}
+
 Requests::Requests(const Comm& comm, const RunOptions& options, std::string stop, std::string reload)
     : comm_(comm),
       limit_seconds_(options.time_limit_seconds),
@@ -51,7 +55,7 @@ Request Requests::ask(std::int64_t step, double checkpoint_every_seconds, double
   enum { why, checkpoint, reload, steps, count };
   std::array<double, count> wanted{static_cast<double>(StopSignals::received())};
   if (comm_.root()) {
-    if (limit_reached(now, slowest_checkpoint_seconds)) wanted[why] = time_limit;
+    if (out_of_time(now, slowest_checkpoint_seconds)) wanted[why] = time_limit;
     wanted[checkpoint] = checkpoint_every_seconds > 0 && seconds(now - checkpoint_) >= checkpoint_every_seconds;
     if (seconds(now - looked_) >= look_seconds) {
       looked_ = now;
@@ -77,12 +81,11 @@ std::int64_t Requests::steps_until_next(std::int64_t step, Clock::time_point now
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(talk_seconds / std::max(per_step, 1e-9)), 1, 2 * done);
 }
 
-bool Requests::limit_reached(Clock::time_point now, double slowest_checkpoint_seconds) {
+bool Requests::out_of_time(Clock::time_point now, double slowest_checkpoint_seconds) {
   if (!limit_seconds_) return false;
-  // Until the next agreement there may be steps for talk_seconds, and the slowest one.
-  const double reserve = talk_seconds + slowest_pass_ + checkpoint_safety * slowest_checkpoint_seconds;
   const double passed = seconds(now - started_);
-  if (passed + reserve < *limit_seconds_) return false;
+  // Until the next agreement there are steps for talk_seconds, and perhaps the slowest one.
+  if (!limit_reached(*limit_seconds_, passed + talk_seconds, slowest_pass_, slowest_checkpoint_seconds)) return false;
   limit_text_ = fmt::format(
       "time limit {} (after {:.1f} s: the slowest step took {:.3g} s, a checkpoint up to {:.3g} s, of which 1.5 times "
       "is "

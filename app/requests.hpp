@@ -17,6 +17,10 @@ struct Request {
   bool stop = false, checkpoint = false, reload = false;
 };
 
+/// Whether a run must stop now to keep within a time limit, all in wall-clock seconds: there is no longer room for the
+/// slowest step so far and one and a half times the slowest checkpoint.
+bool limit_reached(double limit, double passed, double slowest_step, double slowest_checkpoint);
+
 class Requests {
  public:
   /// The paths matter on rank 0.
@@ -34,7 +38,7 @@ class Requests {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool limit_reached(Clock::time_point now, double slowest_checkpoint_seconds);
+  bool out_of_time(Clock::time_point now, double slowest_checkpoint_seconds);
   std::int64_t steps_until_next(std::int64_t step, Clock::time_point now) const;
 
   Comm comm_;
