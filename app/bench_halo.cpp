@@ -15,6 +15,7 @@
 #include "core/statistics.hpp"
 #include "gpu/device.hpp"
 #include "gpu/halo_check.hpp"
+#include "gpu/peers.hpp"
 #include "gpu/solver_gpu.hpp"
 #include "gpu/transport.hpp"
 #include "io/agree.hpp"
@@ -26,12 +27,15 @@ namespace mhd {
 namespace {
 
 const char* name_of(TransportChoice transport) {
-  return transport == TransportChoice::cuda_aware ? "cuda_aware" : "host_staged";
+  return transport == TransportChoice::cuda_aware ? "cuda_aware"
+         : transport == TransportChoice::peer     ? "peer"
+                                                  : "host_staged";
 }
 
 std::vector<TransportChoice> transports(const BenchHaloOptions& options, const Comm& comm) {
   if (options.transport && *options.transport != TransportChoice::automatic) return {*options.transport};
   std::vector<TransportChoice> all = {TransportChoice::host_staged};
+  if (gpu::on_one_host(comm)) all.push_back(TransportChoice::peer);
   if (comm.minimum(std::int64_t{gpu::cuda_support_of_mpi()}) == 1) all.push_back(TransportChoice::cuda_aware);
   return all;
 }

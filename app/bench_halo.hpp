@@ -16,7 +16,7 @@ struct BenchHaloOptions {
   std::string physics = "full";
   std::int64_t steps = 50;  ///< timed, after a tenth as many
   std::optional<Int3> decomposition;
-  std::optional<TransportChoice> transport;  ///< absent: all that MPI says it can
+  std::optional<TransportChoice> transport;  ///< absent: all that are possible
   bool oversubscribe = false;
   bool verify = false;  ///< check every halo value instead
   std::int64_t rounds = 1000;

@@ -97,7 +97,7 @@ struct ConfigArguments {
   void add_backend_to(CLI::App& command) {
     add_backend_option(command, backend);
     command.add_flag("--require-cuda-aware", require_cuda_aware,
-                     "it is an error if halos cannot travel from GPU memory by MPI");
+                     "it is an error if halos between GPUs cannot travel by a CUDA-aware MPI");
   }
   /// Before MPI starts, so that errors cost nothing.
   Config load() const {
@@ -277,11 +277,14 @@ class CommandLine {
     c.add_option_function<std::string>(
          "--transport",
          [this](const std::string& name) {
-           halo_.transport = name == "cuda_aware" ? TransportChoice::cuda_aware : TransportChoice::host_staged;
+           halo_.transport = std::map<std::string, TransportChoice>{{"cuda_aware", TransportChoice::cuda_aware},
+                                                                    {"peer", TransportChoice::peer},
+                                                                    {"host_staged", TransportChoice::host_staged}}
+                                 .at(name);
          },
-         "only this one: cuda_aware or host_staged")
+         "only this one: cuda_aware, peer or host_staged")
         ->option_text("NAME")
-        ->check(CLI::IsMember({"cuda_aware", "host_staged"}));
+        ->check(CLI::IsMember({"cuda_aware", "peer", "host_staged"}));
     c.add_option("--decomposition", halo_decomposition_, "subdomains per direction")
         ->option_text("X Y Z")
         ->expected(3)

@@ -118,9 +118,10 @@ enum class Backend { automatic, cpu, gpu };
 
 /// How halos travel between GPUs.
 enum class TransportChoice {
-  automatic,    ///< from device memory where MPI says that it takes it and a trial agrees
+  automatic,    ///< the first of cuda_aware, peer, host_staged that is known to work
   cuda_aware,   ///< from device memory, tried whatever MPI says of itself
   host_staged,  ///< through pinned host memory
+  peer,         ///< straight into the memory of the neighbour's device, on one host
 };
 
 struct RunConfig {

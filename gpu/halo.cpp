@@ -47,6 +47,11 @@ MessageMemory message_memory(std::size_t doubles, Transport transport) {
 
 HaloMessages messages_of(const HaloPlan& plan, int fields, const Comm& comm, HaloMessages::Travel travel,
                          Transport transport) {
+  if (transport == Transport::peer) {
+    HaloPlan signals = plan;
+    for (HaloMessage& message : signals.messages) message.cells = 1;
+    return {signals, 1, comm, travel, 1};
+  }
   return {plan,
           fields,
           comm,
@@ -68,13 +73,14 @@ HaloExchange::HaloExchange(const HaloPlan& plan, const Layout& layout, int field
     : layout_(layout),
       fields_(fields),
       rank_(comm.rank()),
-      staged_(transport == Transport::host_staged),
+      transport_(transport),
       lengths_(message_lengths(plan, fields)),
       offsets_(starts(lengths_)),
       total_(static_cast<std::int64_t>(total_cells(plan)) * fields),
       receive_(plan.messages.size()),
-      device_send_(device_buffer<double>(staged_ ? static_cast<std::size_t>(total_) : 0)),
-      device_receive_(device_buffer<double>(staged_ ? static_cast<std::size_t>(total_) : 0)),
+      device_send_(device_buffer<double>(transport != Transport::cuda_aware ? static_cast<std::size_t>(total_) : 0)),
+      device_receive_(
+          device_buffer<double>(transport == Transport::host_staged ? static_cast<std::size_t>(total_) : 0)),
       outgoing_(messages_of(plan, fields, comm, HaloMessages::Travel::outgoing, transport)),
       incoming_{messages_of(plan, fields, comm, HaloMessages::Travel::incoming, transport),
                 messages_of(plan, fields, comm, HaloMessages::Travel::incoming, transport)},
@@ -88,6 +94,15 @@ HaloExchange::HaloExchange(const HaloPlan& plan, const Layout& layout, int field
     send_.push_back({segment.send_box, start + segment.send_offset * fields});
     receive_[segment.message].push_back({segment.recv_box, start + segment.recv_offset * fields});
   }
+  if (transport != Transport::peer) return;
+  const std::size_t bytes = std::max(static_cast<std::size_t>(total_) * sizeof(double), least_bytes);
+  for (DeviceBuffer<double>& buffer : written_by_peers_) {
+    buffer = device_buffer<double>(bytes / sizeof(double));
+    check_cuda(cudaMemset(buffer.data(), 0xff, bytes), "cudaMemset(messages)");
+  }
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  peers_ = std::make_unique<Peers>(
+      plan, comm, std::array<double*, 2>{written_by_peers_[0].data(), written_by_peers_[1].data()}, offsets_);
 }
 
 void HaloExchange::begin(const double* first, std::span<const Event> after) {
@@ -102,16 +117,21 @@ void HaloExchange::begin(const double* first, std::span<const Event> after) {
     unpack_stream_.wait(event);
   }
   stress_.delay(pack_stream_.get());
-  double* buffer = staged_ ? device_send_.data() : outgoing_.buffer(0);
-  pack(first, layout_, fields_, send_, buffer, pack_stream_.get());
+  pack(first, layout_, fields_, send_, packing(), pack_stream_.get());
   for (int m = 0; m < messages(); ++m) {
-    if (staged_)
-      check_cuda(cudaMemcpyAsync(outgoing_.buffer(m), buffer + offsets_[m], lengths_[m] * sizeof(double),
-                                 cudaMemcpyDeviceToHost, pack_stream_.get()),
-                 "cudaMemcpyAsync(halo to host)");
+    copy_out(m, pack_stream_.get());
     pack_stream_.record(packed_[m]);
   }
   sends_started_ = 0;
+}
+
+void HaloExchange::copy_out(int m, cudaStream_t stream) {
+  if (transport_ == Transport::cuda_aware) return;
+  // A neighbour's buffer may be written: it has unpacked what was there before it packed the message of the last
+  // exchange, which has arrived here.
+  double* to = transport_ == Transport::peer ? peers_->place(m, parity_) : outgoing_.buffer(m);
+  check_cuda(cudaMemcpyAsync(to, packing() + offsets_[m], lengths_[m] * sizeof(double), cudaMemcpyDefault, stream),
+             "cudaMemcpyAsync(halo)");
 }
 
 void HaloExchange::start_sends() {
@@ -127,9 +147,9 @@ int HaloExchange::next(double* first) {
     if (const std::optional<int> arrived = incoming().test_any()) {
       const int m = *arrived;
       stress_.delay(unpack_stream_.get());
-      const double* buffer = incoming().buffer(0);
-      if (staged_) {
-        check_cuda(cudaMemcpyAsync(device_receive_.data() + offsets_[m], incoming().buffer(m),
+      const double* buffer = arrival();
+      if (transport_ == Transport::host_staged) {
+        check_cuda(cudaMemcpyAsync(device_receive_.data() + offsets_[m], buffer + offsets_[m],
                                    lengths_[m] * sizeof(double), cudaMemcpyHostToDevice, unpack_stream_.get()),
                    "cudaMemcpyAsync(halo to device)");
         buffer = device_receive_.data();
@@ -148,13 +168,19 @@ std::string HaloExchange::trial() {
   for (int m = 0; m < messages(); ++m)
     for (std::int64_t i = 0; i < lengths_[m]; ++i) values[offsets_[m] + i] = trial_value(rank_, neighbours_[m], i);
   const std::size_t bytes = values.size() * sizeof(double);
-  check_cuda(cudaMemcpy(outgoing_.buffer(0), values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
-  std::ranges::fill(values, -1.0);
-  check_cuda(cudaMemcpy(incoming().buffer(0), values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
+  check_cuda(cudaMemcpy(packing(), values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
+  if (transport_ != Transport::peer) {  // that of peer was filled before neighbours knew of it
+    std::ranges::fill(values, -1.0);
+    check_cuda(cudaMemcpy(arrival(), values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
+  }
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize(trial)");
 
   incoming().start_all();
-  for (int m = 0; m < messages(); ++m) outgoing_.start(m);
+  for (int m = 0; m < messages(); ++m) {
+    copy_out(m, pack_stream_.get());
+    pack_stream_.synchronize();
+    outgoing_.start(m);
+  }
   constexpr std::chrono::seconds patience{60};
   const auto start = std::chrono::steady_clock::now();
   const auto too_long = [&] { return std::chrono::steady_clock::now() - start > patience; };
@@ -165,7 +191,7 @@ std::string HaloExchange::trial() {
     std::this_thread::yield();
   }
   std::ranges::fill(values, 0.0);
-  check_cuda(cudaMemcpy(values.data(), incoming().buffer(0), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
+  check_cuda(cudaMemcpy(values.data(), arrival(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
   for (int m = 0; m < messages(); ++m)
     for (std::int64_t i = 0; i < lengths_[m]; ++i)
       if (values[offsets_[m] + i] != trial_value(neighbours_[m], rank_, i))

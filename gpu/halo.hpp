@@ -2,6 +2,7 @@
 // Halos of device fields: periodic images within a subdomain, and the exchange with other ranks.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/regions.hpp"
 #include "gpu/buffer.hpp"
 #include "gpu/layout.hpp"
+#include "gpu/peers.hpp"
 #include "gpu/stream.hpp"
 #include "gpu/stress.hpp"
 
@@ -36,12 +38,14 @@ void unpack(double* first, const Layout& layout, int fields, const std::vector<P
 enum class Transport {
   cuda_aware,   ///< that of the device
   host_staged,  ///< pinned host memory, to and from which messages are copied
+  peer,         ///< none: messages are copied into the neighbour's device memory, and MPI tells it so; on one host
 };
 
 /// Halos of a state from other ranks, one message per neighbour rank. Packing, messages and unpacking run beside
 /// whatever other streams do. Two sets of incoming buffers: a neighbour that is one exchange ahead need not wait.
 class HaloExchange {
  public:
+  /// Collective for peer. Throws Error(device) where memory cannot be had or a neighbour's not be opened.
   HaloExchange(const HaloPlan& plan, const Layout& layout, int fields, const Comm& comm, Transport transport,
                std::uint64_t stress_seed = 0);
 
@@ -65,18 +69,25 @@ class HaloExchange {
 
  private:
   void start_sends();
+  /// Queues the copy of a packed message to where `transport_` wants it.
+  void copy_out(int message, cudaStream_t stream);
+  /// Where all messages are packed; where they arrive.
+  double* packing() { return transport_ == Transport::cuda_aware ? outgoing_.buffer(0) : device_send_.data(); }
+  double* arrival() { return transport_ == Transport::peer ? written_by_peers_[parity_].data() : incoming().buffer(0); }
   HaloMessages& incoming() { return incoming_[parity_]; }
 
   Layout layout_;
   int fields_, rank_;
-  bool staged_;
+  Transport transport_;
   std::vector<int> neighbours_;                  ///< by message
   std::vector<std::int64_t> lengths_, offsets_;  ///< by message, doubles
   std::int64_t total_ = 0;
   std::vector<PackedBox> send_;                        ///< of all messages
   std::vector<std::vector<PackedBox>> receive_;        ///< by message, offsets within the buffer of all
-  DeviceBuffer<double> device_send_, device_receive_;  ///< of host_staged
-  HaloMessages outgoing_, incoming_[2];
+  DeviceBuffer<double> device_send_, device_receive_;  ///< of host_staged; the former also of peer
+  DeviceBuffer<double> written_by_peers_[2];           ///< of peer
+  std::unique_ptr<Peers> peers_;
+  HaloMessages outgoing_, incoming_[2];  ///< for peer they only tell that the values are there
   Stream pack_stream_{Stream::Priority::high}, unpack_stream_{Stream::Priority::high};
   std::vector<Event> packed_, unpacked_;  ///< by message
   int parity_ = 0;

@@ -38,29 +38,37 @@ class CrashGuard {
   CrashGuard& operator=(const CrashGuard&) = delete;
 
  private:
-  static constexpr std::array<int, 2> signals = {SIGSEGV, SIGBUS};
-  std::array<struct sigaction, 2> former_{};
+  static constexpr std::array<int, 3> signals = {SIGSEGV, SIGBUS, SIGABRT};  // UCX aborts
+  std::array<struct sigaction, 3> former_{};
 };
 
-/// An exchange of device memory that has passed its trial; otherwise none, and what numbers were wrong.
-ChosenExchange tried_exchange(const HaloPlan& plan, const Layout& layout, int fields, const Comm& comm,
-                              std::uint64_t stress_seed) {
+/// An exchange that has passed its trial; otherwise none, and on all ranks why. Throws Error(device) on all ranks where
+/// messages may still be under way, since then there is no going on.
+ChosenExchange tried_exchange(Transport transport, const HaloPlan& plan, const Layout& layout, int fields,
+                              const Comm& comm, std::uint64_t stress_seed) {
   ChosenExchange tried;
-  std::string error, wrong;
+  std::string failure;
   try {
-    const CrashGuard guard;
-    tried.halo = std::make_unique<HaloExchange>(plan, layout, fields, comm, Transport::cuda_aware, stress_seed);
-    wrong = tried.halo->trial();
+    tried.halo = std::make_unique<HaloExchange>(plan, layout, fields, comm, transport, stress_seed);
   } catch (const Error& e) {
-    error = e.what();
+    failure = e.what();
   }
-  // Messages may still be under way: there is no going on.
-  if (const std::string first = first_failure(error, comm); !first.empty())
-    throw Error(ExitCode::device,
-                "a trial of sending device memory through MPI failed: " + first +
-                    "; run.transport = \"host_staged\" does without",
-                ErrorScope::everywhere);
-  tried.text = first_failure(wrong, comm);
+  tried.text = first_failure(failure, comm);
+  if (tried.text.empty()) {
+    std::string wrong;
+    try {
+      const CrashGuard guard;
+      wrong = tried.halo->trial();
+    } catch (const Error& e) {
+      failure = e.what();
+    }
+    if (const std::string first = first_failure(failure, comm); !first.empty())
+      throw Error(
+          ExitCode::device,
+          "a trial of sending device memory failed: " + first + "; run.transport = \"host_staged\" does without",
+          ErrorScope::everywhere);
+    tried.text = first_failure(wrong, comm);
+  }
   if (!tried.text.empty()) tried.halo.reset();
   return tried;
 }
@@ -98,16 +106,32 @@ ChosenExchange choose_exchange(TransportChoice choice, bool required, const Halo
   const std::string says = support == 1   ? "MPI says that it takes device memory"
                            : support == 0 ? "MPI says that it does not take device memory"
                                           : "MPI does not say whether it takes device memory";
-  if (support != 1 && choice == TransportChoice::automatic)
-    return staged(says + " (run.transport = \"cuda_aware\" tries it all the same, and crashes if it is true)");
-  ChosenExchange tried = tried_exchange(plan, layout, fields, comm, stress_seed);
+  std::string without_mpi = says;
+  if (choice != TransportChoice::peer && (support == 1 || choice == TransportChoice::cuda_aware)) {
+    ChosenExchange tried = tried_exchange(Transport::cuda_aware, plan, layout, fields, comm, stress_seed);
+    if (tried.halo) {
+      tried.text = "by CUDA-aware MPI: " + says + ", and a trial with every neighbour passed";
+      return tried;
+    }
+    without_mpi += ", but a trial failed (" + tried.text + ")";
+    if (choice == TransportChoice::cuda_aware) throw Error(ExitCode::device, without_mpi, ErrorScope::everywhere);
+  }
+  ChosenExchange tried;
+  if (required)
+    tried.text = "a CUDA-aware MPI is required";
+  else if (!on_one_host(comm))
+    tried.text = "the ranks are not on one host";
+  else
+    tried = tried_exchange(Transport::peer, plan, layout, fields, comm, stress_seed);
   if (tried.halo) {
-    tried.text = "by CUDA-aware MPI: " + says + ", and a trial with every neighbour passed";
+    tried.text =
+        "from device to device by CUDA IPC: " + (choice == TransportChoice::peer ? "as configured" : without_mpi) +
+        ", and a trial passed";
     return tried;
   }
-  const std::string wrong = "a trial of sending device memory through MPI gave wrong data: " + tried.text;
-  if (choice != TransportChoice::automatic) throw Error(ExitCode::device, wrong, ErrorScope::everywhere);
-  return staged(wrong);
+  if (choice == TransportChoice::peer)
+    throw Error(ExitCode::device, "run.transport = \"peer\" is not possible: " + tried.text, ErrorScope::everywhere);
+  return staged(required ? without_mpi : without_mpi + "; CUDA IPC is not possible: " + tried.text);
 }
 
 }  // namespace mhd::gpu

@@ -18,11 +18,12 @@ struct ChosenExchange {
   std::string text;  ///< how halos travel and why so, one line
 };
 
-/// Collective. An MPI that knows nothing of CUDA crashes when it is given device memory, so that `automatic` tries it
-/// only where MPI says on all ranks that it takes it; `cuda_aware` tries in any case, and a crash then ends with a
-/// message. Device memory is used only after a trial: numbers sent to every neighbour, from and to the memory that
-/// halos will use, have arrived. Throws Error(device) on all ranks where MPI reports an error or a message does not
-/// arrive; where the numbers are wrong for cuda_aware; and where `required` and the choice would be host memory.
+/// Collective. `automatic` takes the first of cuda_aware, peer, host_staged that works. An MPI that knows nothing of
+/// CUDA crashes when it is given device memory, so that `automatic` tries it only where MPI says on all ranks that it
+/// takes it; `cuda_aware` tries in any case, and a crash then ends with a message. cuda_aware and peer are used only
+/// after a trial: numbers sent to every neighbour, from and to the memory that halos will use, have arrived. Throws
+/// Error(device) on all ranks where a message does not arrive; where what was asked for fails; and where `required` and
+/// MPI cannot have device memory.
 ChosenExchange choose_exchange(TransportChoice choice, bool required, const HaloPlan& plan, const Layout& layout,
                                int fields, const Comm& comm, std::uint64_t stress_seed);
 

@@ -88,7 +88,8 @@ const ConfigNames<Backend>& config_names(Backend) {
 const ConfigNames<TransportChoice>& config_names(TransportChoice) {
   static const ConfigNames<TransportChoice> names{{"auto", TransportChoice::automatic},
                                                   {"cuda_aware", TransportChoice::cuda_aware},
-                                                  {"host_staged", TransportChoice::host_staged}};
+                                                  {"host_staged", TransportChoice::host_staged},
+                                                  {"peer", TransportChoice::peer}};
   return names;
 }
 const ConfigNames<Field>& config_names(Field) {

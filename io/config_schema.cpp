@@ -198,9 +198,11 @@ void add_run(std::vector<ConfigKey>& keys) {
   add("oversubscribe", {"", {}, "Several ranks may share a GPU: slow, for tests."}, MHD_MEMBER(run.oversubscribe),
       KeyChange::restart);
   add("transport",
-      {"", {},
+      {"",
+       {},
        "How halos travel between GPUs: \"cuda_aware\" gives MPI device memory, \"host_staged\" pinned host memory; "
-       "\"auto\" gives device memory where MPI says that it takes it and a trial agrees."},
+       "\"peer\" copies into the neighbour's device memory by CUDA IPC, on one host. \"auto\" takes cuda_aware where "
+       "MPI says that it takes device memory, else peer, each if a trial agrees; else host_staged."},
       MHD_MEMBER(run.transport), KeyChange::restart);
   add("overlap", {"", {}, "Compute inner cells while halos travel between GPUs; off for measurements."},
       MHD_MEMBER(run.overlap), KeyChange::restart);

@@ -35,9 +35,10 @@ bool have_device(const Comm& comm) {
   return present;
 }
 
-/// Those that this MPI can do. Tests of an MPI that takes device memory without saying so set MHDSIM_TEST_CUDA_AWARE=1.
+/// Those that this MPI can do, on one host. Tests of an MPI that takes device memory without saying so set
+/// MHDSIM_TEST_CUDA_AWARE=1.
 std::vector<TransportChoice> transports() {
-  std::vector<TransportChoice> list = {TransportChoice::host_staged};
+  std::vector<TransportChoice> list = {TransportChoice::host_staged, TransportChoice::peer};
   if (gpu::cuda_support_of_mpi() == 1 || std::getenv("MHDSIM_TEST_CUDA_AWARE"))
     list.push_back(TransportChoice::cuda_aware);
   return list;
@@ -253,7 +254,8 @@ TEST_CASE("the transport that was chosen is told, with the reason", "[gpu_mpi]")
   config.run.transport = TransportChoice::automatic;
   const std::string chosen = GpuSolver(config, decomposition, comm).transport();
   const bool says_yes = gpu::cuda_support_of_mpi() == 1;
-  CHECK((chosen.find("CUDA-aware MPI") != std::string::npos) == says_yes);
+  CHECK((chosen.find("by CUDA-aware MPI") == 0) == says_yes);
+  CHECK((chosen.find("from device to device by CUDA IPC") == 0) == !says_yes);
 }
 
 TEST_CASE("every halo value arrives where it belongs, for random grids and many rounds", "[gpu_mpi]") {
