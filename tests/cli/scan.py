@@ -230,6 +230,7 @@ def continuing(scratch):
         out, _ = process.communicate(timeout=HANG_SECONDS)
         check(process.returncode == 1 and "stopped early at step" in out, f"interruption {interruption}: {out}")
         check(list(broken.rglob("STOP")) == [], "a STOP file was left behind")
+        rows = {f: f.read_bytes().count(b"\n") for f in broken.rglob("series.csv")}  # they went on until they stopped
     status = succeeds(scan(broken, "--status")).out
     check("unfinished" in status and "checkpoint of step" in status, f"status:\n{status}")
     result = succeeds(scan(broken, "--run"))
@@ -253,7 +254,6 @@ def grown(folder, rows):
     for file in folder.rglob("series.csv"):
         count = file.read_bytes().count(b"\n")
         if count > rows.get(file, 0) + 20:
-            rows.update({f: f.read_bytes().count(b"\n") for f in folder.rglob("series.csv")})
             return True
     return False
 
