@@ -35,8 +35,8 @@ class Solver {
   virtual DiagnosticSums diagnostics() = 0;
   /// False once a step since the last call has produced a non-finite value in this rank's cells.
   virtual bool finite() = 0;
-  /// How many steps may be queued before the first of them is done: asking for the timing of the step that lies this far
-  /// back does not stall the backend. 0 where step() returns when the step is done.
+  /// How many steps may be queued before the first of them is done: asking for the timing of the step that lies this
+  /// far back does not stall the backend. 0 where step() returns when the step is done.
   virtual int steps_ahead() const { return 0; }
   /// Of the step `back` steps before the last one, 0 <= back <= steps_ahead(); waits until it is done.
   virtual StepTiming timing(int back = 0) const = 0;
