@@ -11,7 +11,7 @@ namespace mhd {
 namespace {
 
 constexpr std::array<int, 3> stop_signals = {SIGTERM, SIGINT, SIGUSR1};
-constexpr std::int64_t repeated_within = 1'000'000'000;  // nanoseconds
+constexpr std::int64_t repeated_within = 2'000'000'000;  // nanoseconds
 
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> first_time{0};
@@ -43,6 +43,8 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
+  // A launcher's copies of a request may come while the run is ending: they must not end it as "terminated".
+  if (first_signal != 0) return;
   for (std::size_t i = 0; i < stop_signals.size(); ++i) ::sigaction(stop_signals[i], &earlier_actions[i], nullptr);
 }
 
