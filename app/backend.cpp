@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/nodes.hpp"
 #include "core/solver_cpu.hpp"
 #include "io/agree.hpp"
 #if MHD_HAVE_CUDA
@@ -31,6 +32,7 @@ struct Place {
   gpu::DeviceInfo device;
   std::string host;
   int rank_on_host = 0;
+  bool scattered = false;  ///< some node holds ranks that do not follow one another
 
   std::string line(int rank) const {
     return fmt::format("{:>5}  {:<20} {:>12}  {:<14} {}", rank, host, rank_on_host, device.pci, device.uuid);
@@ -54,7 +56,9 @@ void refuse_shared_devices(const Place& mine, const Comm& comm) {
 
 Place choose_device(bool oversubscribe, const Comm& comm) {
   Place place;
-  place.rank_on_host = gpu::node_local_rank(comm);
+  const Nodes nodes(comm);
+  place.rank_on_host = nodes.local_rank(comm.rank());
+  place.scattered = !nodes.contiguous();
   char host[256] = "";
   if (gethostname(host, sizeof host - 1) == 0) place.host = host;
   // Where each rank is shown a device of its own, their number says nothing: the devices themselves are compared.
@@ -68,6 +72,10 @@ std::string placement_text(const Place& mine, const Comm& comm) {
   const std::vector<std::string> lines = comm.gather(mine.line(comm.rank()));
   std::string text = "\n   rank  host                 rank on host  PCI            GPU";
   for (const std::string& line : lines) text += "\n  " + line;
+  if (mine.scattered)
+    text +=
+        "\n  note: the ranks of a node do not follow one another, so that more halos than necessary travel between "
+        "nodes; start\n        them block by block (srun --distribution=block, mpiexec -ppn)";
   return text;
 }
 
@@ -79,8 +87,10 @@ ChosenSolver make_gpu_solver(const Config& config, const Decomposition& decompos
   std::string description =
       fmt::format("GPU, {} ({}), driver {}.{}, CUDA {}.{}; {}", device.name, device.pci, device.driver / 1000,
                   device.driver % 1000 / 10, device.runtime / 1000, device.runtime % 1000 / 10, solver->description());
-  std::string placement =
-      comm.size() > 1 ? fmt::format("\n  halos          {}", solver->transport()) + placement_text(place, comm) : "";
+  std::string placement = comm.size() > 1 ? fmt::format("\n  halos          {}\n  overlap        {}",
+                                                        solver->transport(), solver->overlap()) +
+                                                placement_text(place, comm)
+                                          : "";
   return {std::move(solver), "gpu", std::move(description), std::move(placement)};
 }
 

@@ -6,16 +6,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "app/backend.hpp"
 #include "app/initialise.hpp"
 #include "app/report.hpp"
+#include "core/nodes.hpp"
 #include "core/statistics.hpp"
 #include "gpu/device.hpp"
 #include "gpu/halo_check.hpp"
-#include "gpu/peers.hpp"
 #include "gpu/solver_gpu.hpp"
 #include "gpu/transport.hpp"
 #include "io/agree.hpp"
@@ -29,14 +31,22 @@ namespace {
 const char* name_of(TransportChoice transport) {
   return transport == TransportChoice::cuda_aware ? "cuda_aware"
          : transport == TransportChoice::peer     ? "peer"
+         : transport == TransportChoice::mixed    ? "mixed"
                                                   : "host_staged";
+}
+
+std::array<bool, 3> axes(const BenchHaloOptions& options) {
+  std::array<bool, 3> exchanged{};
+  for (const char axis : options.axes) exchanged[axis - 'x'] = true;
+  return exchanged;
 }
 
 std::vector<TransportChoice> transports(const BenchHaloOptions& options, const Comm& comm) {
   if (options.transport && *options.transport != TransportChoice::automatic) return {*options.transport};
   std::vector<TransportChoice> all = {TransportChoice::host_staged};
-  if (gpu::on_one_host(comm)) all.push_back(TransportChoice::peer);
-  if (comm.minimum(std::int64_t{gpu::cuda_support_of_mpi()}) == 1) all.push_back(TransportChoice::cuda_aware);
+  if (Nodes(comm).count() < comm.size() || comm.size() == 1) all.push_back(TransportChoice::peer);
+  if (comm.minimum(std::int64_t{gpu::cuda_support_of_mpi()}) == 1)
+    all.insert(all.end(), {TransportChoice::cuda_aware, TransportChoice::mixed});
   return all;
 }
 
@@ -53,6 +63,11 @@ double seconds_each(GpuSolver& solver, std::int64_t count, const Comm& comm, con
   return comm.maximum(taken.count()) / static_cast<double>(count);
 }
 
+void initialise(GpuSolver& solver, const Config& config, const Decomposition& decomposition, const Comm& comm) {
+  for_each_initial_field(config, decomposition.box(comm.rank()), comm,
+                         [&](int slot, std::span<const double> values) { solver.set_field(slot, values); });
+}
+
 /// Seconds per exchange and per step.
 struct Times {
   double exchange = 0, step = 0;
@@ -62,8 +77,7 @@ struct Times {
 Times measure(const Config& config, const Decomposition& decomposition, const Comm& comm, std::int64_t steps,
               GpuOptions options) {
   GpuSolver solver(config, decomposition, comm, options);
-  for_each_initial_field(config, decomposition.box(comm.rank()), comm,
-                         [&](int slot, std::span<const double> values) { solver.set_field(slot, values); });
+  initialise(solver, config, decomposition, comm);
   Times t;
   t.bytes = solver.bytes_sent();
   t.step = seconds_each(solver, steps, comm, [&] { solver.step(benchmark_dt); });
@@ -74,7 +88,8 @@ Times measure(const Config& config, const Decomposition& decomposition, const Co
 std::string table(Config config, const Decomposition& decomposition, const BenchHaloOptions& options,
                   const Comm& comm) {
   config.run.transport = TransportChoice::host_staged;
-  const double compute = measure(config, decomposition, comm, options.steps, {.exchange = false}).step;
+  const double compute =
+      measure(config, decomposition, comm, options.steps, {.overlap = false, .exchange = false}).step;
   std::string text = fmt::format(
       "  a step without exchange takes {:.4g} ms; all times of the slowest rank\n"
       "  {:<12} {:<8} {:>11} {:>8} {:>12} {:>14} {:>9} {:>9}\n",
@@ -97,6 +112,36 @@ std::string table(Config config, const Decomposition& decomposition, const Bench
          "  exchanges of a step, the part that the step is not longer by\n";
 }
 
+/// The stages of one step of rank 0, each a line with a bar.
+std::string timeline(Config config, const Decomposition& decomposition, const BenchHaloOptions& options,
+                     const Comm& comm) {
+  std::string text;
+  for (const TransportChoice transport : transports(options, comm)) {
+    config.run.transport = transport;
+    GpuSolver solver(config, decomposition, comm, {});
+    initialise(solver, config, decomposition, comm);
+    for (std::int64_t i = 0; i < options.steps; ++i) solver.step(benchmark_dt);
+    solver.timed_step(benchmark_dt);  // events are made
+    comm.barrier();
+    const std::vector<TimelineEntry> stages = solver.timed_step(benchmark_dt);
+    double end = 0;
+    for (const TimelineEntry& stage : stages) end = std::max(end, stage.end);
+    constexpr int columns = 60;
+    const auto column = [&](double seconds) {
+      return std::clamp(static_cast<int>(seconds / end * columns), 0, columns - 1);
+    };
+    text += fmt::format("  {}: {}\n  {}\n  {:>9} {:>9}  {:<6} {}\n", name_of(transport), solver.transport(),
+                        solver.overlap(), "begin us", "end us", "", "stage");
+    for (const TimelineEntry& stage : stages) {
+      const int first = column(stage.begin), last = column(stage.end);
+      text += fmt::format("  {:>9.1f} {:>9.1f}  {:<6} {:<16} |{:{}}{}\n", 1e6 * stage.begin, 1e6 * stage.end,
+                          stage.on_device ? "device" : "host", stage.name, "", first,
+                          std::string(static_cast<std::size_t>(last - first + 1), stage.on_device ? '#' : '.'));
+    }
+  }
+  return text + "  of rank 0; numbers name the neighbour's rank, or the outer segment\n";
+}
+
 /// Random decompositions and sizes up to those asked for, every halo value of every round.
 std::int64_t verify_halos(const Config& config, const BenchHaloOptions& options, const Comm& comm, std::string& text) {
   constexpr int grids = 10;
@@ -112,13 +157,18 @@ std::int64_t verify_halos(const Config& config, const BenchHaloOptions& options,
     for (int n = 0; n < grids;) {
       GridConfig grid = config.grid;
       for (int axis = 0; axis < 3; ++axis)
-        grid.cells[axis] = n == 0 ? grid.cells[axis] : 1 + random(std::max(grid.cells[axis], grid.order * comm.size()));
+        grid.cells[axis] =
+            n == 0 ? grid.cells[axis] : grid.order + random(std::max(grid.cells[axis], grid.order * comm.size()));
       if (feasible_rank_counts(Grid(grid), comm.size()).empty() ||
           feasible_rank_counts(Grid(grid), comm.size()).back() != comm.size())
         continue;
-      const Decomposition decomposition(Grid(grid), comm.size(), n == 0 ? grid.decomposition : std::nullopt);
-      const gpu::HaloCheck check = gpu::check_halos(decomposition, comm, config.physics.fields().count(), n % 2 == 1,
-                                                    transport, rounds, n % 3 == 2 ? 5 + n : 0);
+      const Decomposition possible(Grid(grid), comm.size(), n == 0 ? grid.decomposition : std::nullopt);
+      const Decomposition decomposition = comm.size() == 1 ? possible.exchanging(axes(options)) : possible;
+      RunConfig run = config.run;
+      run.transport = transport;
+      run.exchange_corners = n % 2 == 1;
+      const gpu::HaloCheck check = gpu::check_halos(decomposition, comm, config.physics.fields().count(), run, rounds,
+                                                    {.stress_seed = n % 3 == 2 ? 5u + n : 0u});
       values += comm.sum(check.values);
       wrong_here += comm.sum(check.wrong);
       ++n;
@@ -141,17 +191,19 @@ int bench_halo(const BenchHaloOptions& options, const Comm& comm) {
   step.backend = Backend::gpu;
   Config config = benchmark_config(step);
   config.run.oversubscribe = options.oversubscribe;
-  if (comm.size() == 1)
-    throw Error(ExitCode::usage, "bench halo: one rank has no halos to exchange; start it by mpiexec with several",
-                ErrorScope::everywhere);
-  const Decomposition decomposition(Grid(config.grid), comm.size(), config.grid.decomposition);
+  const Decomposition possible(Grid(config.grid), comm.size(), config.grid.decomposition);
+  const Decomposition decomposition = comm.size() == 1 ? possible.exchanging(axes(options)) : possible;
   const std::string devices = choose_devices(config, comm);
   std::string text =
       fmt::format("bench halo: {} cells, order {}, {}, {} ranks ({}){}\n", to_string(config.grid.cells),
                   config.grid.order, options.physics, comm.size(), to_string(decomposition.subdomains()), devices);
+  if (comm.size() == 1)
+    text += fmt::format("  one rank, which exchanges with itself along {}: no way between GPUs\n", options.axes);
   std::int64_t wrong = 0;
   if (options.verify)
     wrong = verify_halos(config, options, comm, text);
+  else if (options.timeline)
+    text += timeline(config, decomposition, options, comm);
   else
     text += table(config, decomposition, options, comm);
   agree(comm, [&] {

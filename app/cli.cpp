@@ -274,17 +274,17 @@ class CommandLine {
         ->option_text("NAME")
         ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
     c.add_option("--steps", halo_.steps, "timed steps [50]")->option_text("N")->check(at_least(1));
-    c.add_option_function<std::string>(
-         "--transport",
-         [this](const std::string& name) {
-           halo_.transport = std::map<std::string, TransportChoice>{{"cuda_aware", TransportChoice::cuda_aware},
-                                                                    {"peer", TransportChoice::peer},
-                                                                    {"host_staged", TransportChoice::host_staged}}
-                                 .at(name);
-         },
-         "only this one: cuda_aware, peer or host_staged")
+    c.add_option("--transport", halo_.transport, "only this one: cuda_aware, peer, host_staged or mixed")
         ->option_text("NAME")
-        ->check(CLI::IsMember({"cuda_aware", "peer", "host_staged"}));
+        ->transform(
+            CLI::Transformer(std::map<std::string, TransportChoice>{{"cuda_aware", TransportChoice::cuda_aware},
+                                                                    {"peer", TransportChoice::peer},
+                                                                    {"host_staged", TransportChoice::host_staged},
+                                                                    {"mixed", TransportChoice::mixed}}));
+    c.add_option("--axes", halo_.axes, "axes along which a single rank exchanges with itself [xyz]")
+        ->option_text("AXES")
+        ->check(CLI::IsMember({"x", "y", "z", "xy", "xz", "yz", "xyz"}));
+    c.add_flag("--timeline", halo_.timeline, "show the stages of one step instead");
     c.add_option("--decomposition", halo_decomposition_, "subdomains per direction")
         ->option_text("X Y Z")
         ->expected(3)

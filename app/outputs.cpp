@@ -102,14 +102,22 @@ bool Outputs::snapshot_due(std::int64_t step, double t) const {
   return step == 0 ? config_.output.snapshot_at_start : snapshot_cadence_.due(step, t);
 }
 
-void Outputs::write_series(Solver& solver, std::int64_t step, double t, double dt) {
+void Outputs::start_series(Solver& solver, std::int64_t step, double t, double dt) {
   const Stopwatch watch(output_seconds_);
-  DiagnosticSums sums = solver.diagnostics();
+  solver.start_diagnostics();
+  started_row_ = {step, t, dt};
+}
+
+void Outputs::finish_series(Solver& solver) {
+  if (!started_row_) return;
+  const Stopwatch watch(output_seconds_);
+  DiagnosticSums sums = solver.finish_diagnostics();
   sums.reduce(comm_);
   const std::vector<double> values = diagnostic_values(config_.physics.fields(), sums, config_.grid.cells.product());
   agree(comm_, [&] {
-    if (series_) series_->append(step, t, dt, values);
+    if (series_) series_->append(started_row_->step, started_row_->t, started_row_->dt, values);
   });
+  started_row_.reset();
 }
 
 void Outputs::write_snapshot_of(Solver& solver, const RunState& state) {

@@ -45,12 +45,15 @@ class Outputs {
   bool series_due(std::int64_t step, double t) const { return series_cadence_.due(step, t); }
   bool snapshot_due(std::int64_t step, double t) const;
 
-  /// A row of the state at time t, from which a step of size dt will be taken.
-  void write_series(Solver& solver, std::int64_t step, double t, double dt);
+  /// Starts a row of the state at time t, from which a step of size dt will be taken.
+  void start_series(Solver& solver, std::int64_t step, double t, double dt);
+  /// Writes the row that was started, if any; afterwards, while the backend does the next step, nobody waits for it.
+  void finish_series(Solver& solver);
   void write_snapshot_of(Solver& solver, const RunState& state);
 
   bool checkpoint_due(std::int64_t step) const;
-  /// A checkpoint that the present state has already is not written again. Rows up to it are durable before it is.
+  /// A checkpoint that the present state has already is not written again. Rows up to it, finished by now, are durable
+  /// before it is.
   void write_checkpoint_of(Solver& solver, const RunState& state);
   /// Returns when everything that was handed over is on disk.
   void wait();
@@ -88,6 +91,11 @@ class Outputs {
   std::vector<TimingRow> timing_rows_;  ///< not yet reduced
   std::vector<float> step_seconds_;     ///< of all steps, maximum over ranks
   std::optional<std::int64_t> last_snapshot_step_, last_checkpoint_step_;
+  struct Row {
+    std::int64_t step;
+    double t, dt;
+  };
+  std::optional<Row> started_row_;
   double output_seconds_ = 0, output_seconds_total_ = 0;
 };
 

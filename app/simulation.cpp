@@ -18,6 +18,7 @@
 #include "app/restart.hpp"
 #include "app/time_step.hpp"
 #include "app/version.hpp"
+#include "app/watchdog.hpp"
 #include "core/decomposition.hpp"
 #include "core/error.hpp"
 #include "io/agree.hpp"
@@ -40,7 +41,8 @@ class Simulation {
         solver_(*chosen_.solver),
         outputs_(config_, decomposition_, comm, earlier_run(options, config, comm)),
         time_step_(config_.time, comm),
-        requests_(comm, options, outputs_.stop_request(), outputs_.reload_request()) {}
+        requests_(comm, options, outputs_.stop_request(), outputs_.reload_request()),
+        watchdog_(config.run.stall_timeout, comm.rank()) {}
 
   int run() {
     say(banner(config_, decomposition_, chosen_.description + chosen_.placement, outputs_.directory()));
@@ -51,6 +53,7 @@ class Simulation {
     try {
       while (true) {
         const auto step_started = Clock::now();
+        watchdog_.now("computing", state_.step);
         const Request request = ask();
         if (request.reload) take_over_configuration();
         const double natural_dt = natural_time_step();
@@ -67,6 +70,7 @@ class Simulation {
         }
         const double output = outputs_.take_output_seconds();
         solver_.step(choice.dt);
+        outputs_.finish_series(solver_);
         timed_steps_.push_back({state_.step + 1, seconds_since(step_started) - output, 0, 0, 0, output});
         state_ = {state_.step + 1, choice.next_time, choice.dt, {}};
         if (state_.step % config_.run.check_interval == 0 || file_due()) require_finite();
@@ -147,17 +151,22 @@ class Simulation {
   }
 
   void write_due(double dt) {
-    if (outputs_.series_due(state_.step, state_.t)) outputs_.write_series(solver_, state_.step, state_.t, dt);
+    if (file_due()) watchdog_.now("writing", state_.step);
+    if (outputs_.series_due(state_.step, state_.t)) outputs_.start_series(solver_, state_.step, state_.t, dt);
     if (outputs_.snapshot_due(state_.step, state_.t)) outputs_.write_snapshot_of(solver_, state_);
   }
   void write_last(double natural_dt) {
-    outputs_.write_series(solver_, state_.step, state_.t, natural_dt);
+    watchdog_.now("writing the last files", state_.step);
+    outputs_.start_series(solver_, state_.step, state_.t, natural_dt);
+    outputs_.finish_series(solver_);
     if (config_.output.snapshot_at_end || outputs_.snapshot_due(state_.step, state_.t))
       outputs_.write_snapshot_of(solver_, state_);
     if (config_.output.checkpoint_at_end || outputs_.checkpoint_due(state_.step)) write_checkpoint();
   }
   void write_checkpoint() {
+    watchdog_.now("writing a checkpoint", state_.step);
     require_finite();
+    outputs_.finish_series(solver_);
     record_timing(0);
     state_.courant_dt = time_step_.courant_dt();
     outputs_.write_checkpoint_of(solver_, state_);
@@ -206,6 +215,7 @@ class Simulation {
   }
 
   void finish(RunSummary& summary) {
+    watchdog_.now("finishing the files", state_.step);
     record_timing(0);
     summary.steps = state_.step;
     summary.t = state_.t;
@@ -226,6 +236,7 @@ class Simulation {
   Requests requests_;
   std::optional<Progress> progress_;
   RunState state_;
+  Watchdog watchdog_;
   std::deque<TimingRow> timed_steps_;  ///< whose timing the backend has not been asked for
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/config.hpp"
+
 namespace mhd {
 namespace {
 

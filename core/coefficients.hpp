@@ -1,13 +1,14 @@
 #pragma once
 // Everything that the kernels need to know of a run, as plain numbers: computed once, on the host, for all backends.
 
-#include "core/config.hpp"
 #include "core/courant.hpp"
 #include "core/derivatives.hpp"
 #include "core/grid.hpp"
 #include "core/mhd.hpp"
 
 namespace mhd {
+
+struct Config;  // kernels are not recompiled when a key is added
 
 struct Coefficients {
   StencilCoefficients stencil;

@@ -126,4 +126,10 @@ std::vector<std::string> Comm::gather(const std::string& text) const {
   return texts;
 }
 
+std::string Comm::first_failure(const std::string& mine) const {
+  const std::int64_t failed = minimum(std::int64_t{mine.empty() ? size() : rank()});
+  if (failed == size()) return "";
+  return "on rank " + std::to_string(failed) + " " + broadcast(mine, static_cast<int>(failed));
+}
+
 }  // namespace mhd

@@ -36,6 +36,9 @@ class Comm {
   std::string broadcast(const std::string& text, int from = 0) const;
   /// The texts of all ranks, in rank order, on rank 0 (empty elsewhere).
   std::vector<std::string> gather(const std::string& text) const;
+  /// Of texts that tell what failed, empty where nothing did: on all ranks that of the lowest rank with one, with the
+  /// rank in front; empty where there is none.
+  std::string first_failure(const std::string& mine) const;
 
  private:
   MPI_Comm handle_ = MPI_COMM_NULL;

@@ -118,21 +118,24 @@ enum class Backend { automatic, cpu, gpu };
 
 /// How halos travel between GPUs.
 enum class TransportChoice {
-  automatic,    ///< the first of cuda_aware, peer, host_staged that is known to work
+  automatic,    ///< the first of cuda_aware, peer, host_staged that works
   cuda_aware,   ///< from device memory, tried whatever MPI says of itself
   host_staged,  ///< through pinned host memory
-  peer,         ///< straight into the memory of the neighbour's device, on one host
+  peer,         ///< straight into the memory of the neighbour's device within a node, by MPI between nodes
+  mixed,        ///< short messages from device memory, long ones through pinned host memory
 };
 
 struct RunConfig {
   Backend backend = Backend::automatic;
   double report_seconds = 2;      ///< wall-clock seconds between progress lines
   int check_interval = 10;        ///< steps between checks for non-finite values
+  double stall_timeout = 1800;    ///< wall-clock seconds without progress after which the run is ended; 0: never
   bool exchange_corners = false;  ///< also send the halo corners, which the stencils do not read
   bool oversubscribe = false;     ///< several ranks may share a GPU
   TransportChoice transport = TransportChoice::automatic;
-  bool require_cuda_aware = false;  ///< no key: with automatic, host memory is an error
-  bool overlap = true;              ///< compute inner cells while halos travel between GPUs
+  std::int64_t rdma_threshold = 32768;  ///< bytes of the longest message that mixed sends from device memory
+  bool require_cuda_aware = false;      ///< no key: with automatic, host memory is an error
+  bool overlap = true;                  ///< compute inner cells while halos travel between GPUs
 };
 
 struct Config {

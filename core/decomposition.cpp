@@ -23,9 +23,11 @@ bool fits(const Grid& grid, Int3 subdomains) {
 int part_size(int cells, int parts, int index) { return cells / parts + (index < cells % parts ? 1 : 0); }
 int part_lower(int cells, int parts, int index) { return cells / parts * index + std::min(index, cells % parts); }
 
-std::int64_t received_cells(Int3 size, Int3 subdomains, int radius, bool corners) {
+std::array<bool, 3> split_axes(Int3 subdomains) { return {subdomains.x > 1, subdomains.y > 1, subdomains.z > 1}; }
+
+std::int64_t received_cells(Int3 size, const std::array<bool, 3>& split, int radius, bool corners) {
   std::int64_t total = 0;
-  for (Int3 direction : message_directions(subdomains, corners)) {
+  for (Int3 direction : message_directions(split, corners)) {
     std::int64_t cells = 1;
     for (int axis = 0; axis < 3; ++axis) cells *= direction[axis] != 0 ? radius : size[axis];
     total += cells;
@@ -92,7 +94,7 @@ Int3 least_communication(const Grid& grid, int ranks) {
   const auto busiest = [&](Int3 subdomains) {
     Int3 size;
     for (int axis = 0; axis < 3; ++axis) size[axis] = part_size(grid.cells[axis], subdomains[axis], 0);
-    return received_cells(size, subdomains, grid.radius(), false);
+    return received_cells(size, split_axes(subdomains), grid.radius(), false);
   };
   return *std::min_element(choices.begin(), choices.end(), [&](Int3 a, Int3 b) { return busiest(a) < busiest(b); });
 }
@@ -130,7 +132,9 @@ std::uint64_t morton_key(Int3 coordinates) {
 }  // namespace
 
 Decomposition::Decomposition(const Grid& grid, int ranks, std::optional<Int3> forced)
-    : grid_(grid), subdomains_(forced ? checked(grid, ranks, *forced) : least_communication(grid, ranks)) {
+    : grid_(grid),
+      subdomains_(forced ? checked(grid, ranks, *forced) : least_communication(grid, ranks)),
+      split_(split_axes(subdomains_)) {
   coordinates_.reserve(static_cast<std::size_t>(ranks));
   for (int z = 0; z < subdomains_.z; ++z)
     for (int y = 0; y < subdomains_.y; ++y)
@@ -141,6 +145,20 @@ Decomposition::Decomposition(const Grid& grid, int ranks, std::optional<Int3> fo
     const Int3 c = coordinates_[rank];
     rank_of_[c.x + subdomains_.x * (c.y + subdomains_.y * c.z)] = rank;
   }
+}
+
+Decomposition Decomposition::exchanging(const std::array<bool, 3>& axes) const {
+  Decomposition all = *this;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!axes[axis] || !grid_.active(axis)) continue;
+    if (grid_.cells[axis] / subdomains_[axis] < grid_.radius())
+      throw Error(ExitCode::launch,
+                  "halos along " + std::string(1, axis_name(axis)) + " cannot travel by message: there are " +
+                      std::to_string(grid_.cells[axis]) + " cells, but it takes " + thinness_rule(grid_),
+                  ErrorScope::everywhere);
+    all.split_[axis] = true;
+  }
+  return all;
 }
 
 int Decomposition::rank_at(Int3 coordinates) const {
@@ -165,10 +183,10 @@ Box Decomposition::box(int rank) const {
 int Decomposition::neighbour(int rank, Int3 direction) const { return rank_at(coordinates_[rank] + direction); }
 
 std::int64_t Decomposition::halo_cells(int rank, bool corners) const {
-  return received_cells(box(rank).size(), subdomains_, grid_.radius(), corners);
+  return received_cells(box(rank).size(), split_, grid_.radius(), corners);
 }
 
-std::vector<Int3> message_directions(Int3 subdomains, bool corners) {
+std::vector<Int3> message_directions(const std::array<bool, 3>& split_axis, bool corners) {
   std::vector<Int3> directions;
   for (int z = -1; z <= 1; ++z)
     for (int y = -1; y <= 1; ++y)
@@ -179,7 +197,7 @@ std::vector<Int3> message_directions(Int3 subdomains, bool corners) {
         for (int axis = 0; axis < 3; ++axis) {
           if (direction[axis] == 0) continue;
           ++components;
-          split = split && subdomains[axis] > 1;
+          split = split && split_axis[axis];
         }
         if (components > 0 && split && (components < 3 || corners)) directions.push_back(direction);
       }

@@ -2,9 +2,10 @@
 // The global grid: N cells per direction, cell-centred, x_i = x0 + (i + 1/2) d, periodic.
 
 #include "core/box.hpp"
-#include "core/config.hpp"
 
 namespace mhd {
+
+struct GridConfig;
 
 struct Grid {
   Int3 cells{};
@@ -13,7 +14,7 @@ struct Grid {
   int order = 6;
 
   Grid() = default;
-  explicit Grid(const GridConfig& c) : cells(c.cells), origin(c.origin), size(c.size), order(c.order) {}
+  explicit Grid(const GridConfig& config);
 
   /// Stencil radius r = order/2, the halo width in cells.
   int radius() const { return order / 2; }

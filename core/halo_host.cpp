@@ -87,39 +87,47 @@ class Stopwatch {
 
 }  // namespace
 
-MessageMemory HaloMessages::host_memory(std::size_t doubles) {
-  constexpr auto free = [](double* p) { std::default_delete<double[]>()(p); };
-  return {doubles > 0 ? std::make_unique<double[]>(doubles).release() : nullptr, free};
+HaloMessages HaloMessages::on_host(const HaloPlan& plan, int fields, const Comm& comm, Travel travel,
+                                   std::int64_t largest_piece) {
+  std::int64_t total = 0;
+  for (const HaloMessage& message : plan.messages) total += message.cells * fields;
+  std::vector<MessageMemory> memory;
+  memory.emplace_back(std::make_unique<double[]>(static_cast<std::size_t>(total)).release(),
+                      [](double* p) { std::default_delete<double[]>()(p); });
+  std::vector<MessageBuffer> messages;
+  double* next = memory.front().get();
+  for (const HaloMessage& message : plan.messages) {
+    messages.push_back({next, message.cells * fields, message.neighbour});
+    next += messages.back().length;
+  }
+  return {std::move(messages), comm, travel, largest_piece, std::move(memory)};
 }
 
-HaloMessages::HaloMessages(const HaloPlan& plan, int fields, const Comm& comm, Travel travel,
-                           std::int64_t largest_piece, MessageMemory memory)
+HaloMessages::HaloMessages(std::vector<MessageBuffer> messages, const Comm& comm, Travel travel,
+                           std::int64_t largest_piece, std::vector<MessageMemory> memory)
     : HaloMessages() {
   travel_ = travel;
-  std::int64_t total = 0;
-  for (const HaloMessage& message : plan.messages) {
-    offsets_.push_back(total);
-    total += message.cells * fields;
-  }
-  buffer_ = memory ? std::move(memory) : host_memory(static_cast<std::size_t>(total));
-  for (std::size_t m = 0; m < plan.messages.size(); ++m) {
+  memory_ = std::move(memory);
+  messages_ = std::move(messages);
+  for (std::size_t m = 0; m < messages_.size(); ++m) {
+    const MessageBuffer& message = messages_[m];
     first_piece_.push_back(static_cast<int>(requests_.size()));
-    const std::int64_t length = plan.messages[m].cells * fields;
-    for (std::int64_t done = 0; done < length; done += largest_piece) {
-      double* piece = buffer_.get() + offsets_[m] + done;
-      const int count = static_cast<int>(std::min(largest_piece, length - done));
-      const int peer = plan.messages[m].neighbour;
+    for (std::int64_t done = 0; done < message.length; done += largest_piece) {
+      double* piece = message.first + done;
+      const int count = static_cast<int>(std::min(largest_piece, message.length - done));
       MPI_Request request = MPI_REQUEST_NULL;
       if (travel == Travel::outgoing)
-        check_mpi(MPI_Send_init(piece, count, MPI_DOUBLE, peer, halo_tag, comm.handle(), &request), "MPI_Send_init");
+        check_mpi(MPI_Send_init(piece, count, MPI_DOUBLE, message.neighbour, halo_tag, comm.handle(), &request),
+                  "MPI_Send_init");
       else
-        check_mpi(MPI_Recv_init(piece, count, MPI_DOUBLE, peer, halo_tag, comm.handle(), &request), "MPI_Recv_init");
+        check_mpi(MPI_Recv_init(piece, count, MPI_DOUBLE, message.neighbour, halo_tag, comm.handle(), &request),
+                  "MPI_Recv_init");
       requests_.push_back(request);
       message_of_piece_.push_back(static_cast<int>(m));
     }
   }
   first_piece_.push_back(static_cast<int>(requests_.size()));
-  pieces_under_way_.assign(plan.messages.size(), 0);
+  pieces_under_way_.assign(messages_.size(), 0);
 }
 
 HaloMessages::~HaloMessages() {
@@ -132,7 +140,8 @@ HaloMessages::~HaloMessages() {
     under_way = !complete(request) || under_way;
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   }
-  if (under_way) static_cast<void>(buffer_.release());
+  if (!under_way) return;
+  for (MessageMemory& memory : memory_) static_cast<void>(memory.release());
 }
 
 bool HaloMessages::complete(MPI_Request& request) const {
@@ -150,7 +159,7 @@ void HaloMessages::start(int message) {
 }
 
 void HaloMessages::start_all() {
-  for (std::size_t message = 0; message < offsets_.size(); ++message) start(static_cast<int>(message));
+  for (std::size_t message = 0; message < messages_.size(); ++message) start(static_cast<int>(message));
 }
 
 int HaloMessages::wait_any() {
@@ -192,8 +201,8 @@ HostHalo::HostHalo(const HaloPlan& plan, const HostLayout& layout, int fields, c
                    std::int64_t largest_piece)
     : plan_(plan),
       fields_(fields),
-      outgoing_(plan, fields, comm, HaloMessages::Travel::outgoing, largest_piece),
-      incoming_(plan, fields, comm, HaloMessages::Travel::incoming, largest_piece) {
+      outgoing_(HaloMessages::on_host(plan, fields, comm, HaloMessages::Travel::outgoing, largest_piece)),
+      incoming_(HaloMessages::on_host(plan, fields, comm, HaloMessages::Travel::incoming, largest_piece)) {
   if (layout.cells != plan.cells)
     throw Error(ExitCode::internal, "halo exchange planned for " + to_string(plan.cells) +
                                         " cells, but the fields have " + to_string(layout.cells));

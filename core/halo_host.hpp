@@ -17,6 +17,13 @@ namespace mhd {
 /// Memory of messages, with the function that frees it: on the host, pinned, or on a device.
 using MessageMemory = std::unique_ptr<double[], void (*)(double*)>;
 
+/// Where a message lies, and the rank that it goes to or comes from.
+struct MessageBuffer {
+  double* first = nullptr;
+  std::int64_t length = 0;  ///< doubles
+  int neighbour = 0;
+};
+
 /// The outgoing or the incoming messages of one rank: their buffers and MPI requests, allocated once. Move-only.
 /// Messages longer than `largest_piece` doubles travel in pieces, since MPI counts (and some MPI libraries' byte
 /// counts) are 32-bit integers.
@@ -24,19 +31,21 @@ class HaloMessages {
  public:
   enum class Travel { outgoing, incoming };
 
-  /// In `memory`, which holds the messages one after another in the order of the plan; by default on the host.
-  HaloMessages(const HaloPlan& plan, int fields, const Comm& comm, Travel travel, std::int64_t largest_piece,
-               MessageMemory memory = host_memory(0));
-  static MessageMemory host_memory(std::size_t doubles);
+  /// In host memory.
+  static HaloMessages on_host(const HaloPlan& plan, int fields, const Comm& comm, Travel travel,
+                              std::int64_t largest_piece);
+  /// In memory that was allocated by the caller and is freed by this.
+  HaloMessages(std::vector<MessageBuffer> messages, const Comm& comm, Travel travel, std::int64_t largest_piece,
+               std::vector<MessageMemory> memory);
   /// Should messages still be under way, because an exception ended the exchange, receives are cancelled; where that is
-  /// not possible the buffer stays allocated, since MPI may use it until the job ends.
+  /// not possible the memory stays allocated, since MPI may use it until the job ends.
   ~HaloMessages();
   HaloMessages(HaloMessages&&) = default;
   HaloMessages(const HaloMessages&) = delete;
   HaloMessages& operator=(const HaloMessages&) = delete;
   HaloMessages& operator=(HaloMessages&&) = delete;
 
-  double* buffer(int message) { return buffer_.get() + offsets_[message]; }
+  double* buffer(int message) { return messages_[message].first; }
   void start(int message);
   void start_all();
   /// Waits until another message is complete and returns its index; -1 when none is under way.
@@ -49,16 +58,16 @@ class HaloMessages {
 
  private:
   /// Delegated to, so that the destructor frees what there is if the other constructor throws.
-  HaloMessages() : buffer_(host_memory(0)) {}
+  HaloMessages() = default;
   /// Counts a piece as complete; the message's index if that was its last.
   std::optional<int> completed(int piece);
   /// Whether a request is complete, cancelled or was never started: its buffer is no longer used.
   bool complete(MPI_Request& request) const;
 
   Travel travel_ = Travel::outgoing;
-  MessageMemory buffer_;
-  std::vector<std::int64_t> offsets_;  ///< by message, in doubles
-  std::vector<int> first_piece_;       ///< by message, and the number of pieces at the end
+  std::vector<MessageMemory> memory_;
+  std::vector<MessageBuffer> messages_;
+  std::vector<int> first_piece_;  ///< by message, and the number of pieces at the end
   std::vector<int> message_of_piece_;
   std::vector<int> pieces_under_way_;  ///< by message, of those that wait_any or test_any has yet to report
   std::vector<MPI_Request> requests_;  ///< by piece

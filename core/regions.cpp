@@ -69,7 +69,8 @@ std::vector<HaloWrap> local_wraps(const Decomposition& decomposition, Int3 cells
 
 HaloPlan::HaloPlan(const Decomposition& decomposition, int rank, bool with_corners)
     : cells(decomposition.box(rank).size()), radius(decomposition.grid().radius()), corners(with_corners) {
-  for (Int3 direction : message_directions(decomposition.subdomains(), corners)) {
+  for (Int3 direction :
+       message_directions({decomposition.split(0), decomposition.split(1), decomposition.split(2)}, corners)) {
     HaloSegment segment;
     segment.direction = direction;
     segment.send_box = segment_box(cells, radius, direction, true);

@@ -14,21 +14,23 @@ bool is_split(const HaloPlan& plan, int axis) {
 }
 
 /// Cuts the slabs next to the boundaries of an axis off `rest`, which extends over the whole axis.
-void cut_slabs(Box& rest, int axis, int radius, std::vector<OuterSegment>& outer) {
+void cut_slabs(Box& rest, int axis, int radius, int tile, std::vector<OuterSegment>& outer) {
   const int cells = rest.upper[axis];
   if (rest.empty()) return;
-  const int thickness = cells < 2 * radius ? cells : radius;
-  Box lower = rest, upper = rest;
-  lower.upper[axis] = thickness;
-  upper.lower[axis] = cells - radius;
-  outer.push_back({lower});
-  if (thickness == cells) {
+  const int first = (radius + tile - 1) / tile * tile;  // the end of the lower slab
+  if (first + radius > cells) {
+    outer.push_back({rest});
     rest.lower[axis] = cells;
     return;
   }
+  const int last = first + (cells - radius - first) / tile * tile;
+  Box lower = rest, upper = rest;
+  lower.upper[axis] = first;
+  upper.lower[axis] = last;
+  outer.push_back({lower});
   outer.push_back({upper});
-  rest.lower[axis] = radius;
-  rest.upper[axis] = cells - radius;
+  rest.lower[axis] = first;
+  rest.upper[axis] = last;
 }
 
 /// A stencil leaves the subdomain along one axis, or along two by the same number of cells.
@@ -45,10 +47,10 @@ bool reads(const Box& box, const HaloSegment& segment, Int3 cells, int radius) {
 
 }  // namespace
 
-SegmentPlan::SegmentPlan(const HaloPlan& plan)
+SegmentPlan::SegmentPlan(const HaloPlan& plan, Int3 tile)
     : inner{{0, 0, 0}, plan.cells}, fed_by(plan.segments.size(), 0), message_fed_by(plan.messages.size(), 0) {
   for (int axis : {2, 1, 0})
-    if (is_split(plan, axis)) cut_slabs(inner, axis, plan.radius, outer);
+    if (is_split(plan, axis)) cut_slabs(inner, axis, plan.radius, tile[axis], outer);
 
   for (std::size_t n = 0; n < outer.size(); ++n)
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {

@@ -25,11 +25,13 @@ struct OuterSegment {
 /// `inner` and the boxes of `outer` are disjoint and hold every cell of the subdomain. No halo segment is sent from
 /// inner cells, so that the next substep's packing waits for outer segments only.
 struct SegmentPlan {
-  explicit SegmentPlan(const HaloPlan& plan);
+  /// Boundaries between segments lie at multiples of `tile`, which kernels that compute tile by tile want; with {1, 1,
+  /// 1} the outer segments are as thin as can be.
+  explicit SegmentPlan(const HaloPlan& plan, Int3 tile = {1, 1, 1});
 
-  Box inner;  ///< empty where a split axis has no more than 2 radius cells
-  /// In this order, for split axes: the lower and the upper z slab, of radius planes and over all x and y, so that rows
-  /// are long and few; of the rest the y slabs; of the rest the x slabs. Where an axis has fewer than 2 radius cells
+  Box inner;  ///< empty where a split axis is too short
+  /// In this order, for split axes: the lower and the upper z slab, of radius planes or more and over all x and y, so
+  /// that rows are long and few; of the rest the y slabs; of the rest the x slabs. Where an axis is too short for two,
   /// both slabs are one. None where the rank holds all axes alone.
   std::vector<OuterSegment> outer;
   std::vector<std::uint32_t> fed_by;          ///< by halo segment; bit n: its send_box holds cells of outer[n]

@@ -31,8 +31,15 @@ class Solver {
   virtual void step(double dt) = 0;
   /// Largest 1/dt of the Courant condition over this rank's cells (physics.md), of the present state.
   virtual double courant_rate() = 0;
-  /// This rank's contribution to the series columns, of the present state.
-  virtual DiagnosticSums diagnostics() = 0;
+  /// Starts to compute this rank's contribution to the series columns, of the present state. A backend that works by
+  /// itself does so while its caller goes on, with the next step for example.
+  virtual void start_diagnostics() = 0;
+  /// Waits for what was started last, and returns it.
+  virtual DiagnosticSums finish_diagnostics() = 0;
+  DiagnosticSums diagnostics() {
+    start_diagnostics();
+    return finish_diagnostics();
+  }
   /// False once a step since the last call has produced a non-finite value in this rank's cells.
   virtual bool finite() = 0;
   /// How many steps may be queued before the first of them is done: asking for the timing of the step that lies this

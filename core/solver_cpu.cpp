@@ -76,7 +76,7 @@ double CpuSolver::courant_rate() {
       kernels_.courant_rate2(coefficients_, kernel_fields(current_), {{0, 0, 0}, current_.layout().cells}));
 }
 
-DiagnosticSums CpuSolver::diagnostics() {
+DiagnosticSums CpuSolver::present_diagnostics() {
   fill_halos();
   DiagnosticSums result(fields_);
   const KernelFields in = kernel_fields(current_);

@@ -19,7 +19,8 @@ class CpuSolver final : public Solver {
   FieldView field(int slot) override { return current_.view(slot); }
   void step(double dt) override;
   double courant_rate() override;
-  DiagnosticSums diagnostics() override;
+  void start_diagnostics() override { diagnostics_ = present_diagnostics(); }
+  DiagnosticSums finish_diagnostics() override { return diagnostics_; }
   bool finite() override;
   StepTiming timing(int) const override { return timing_; }
 
@@ -32,6 +33,7 @@ class CpuSolver final : public Solver {
  private:
   KernelFields kernel_fields(const HostState& state) const;
   void fill_halos();
+  DiagnosticSums present_diagnostics();
 
   Coefficients coefficients_;
   FieldSet fields_;
@@ -41,6 +43,7 @@ class CpuSolver final : public Solver {
   bool halos_valid_ = false;  ///< the halos of the present state are filled
   bool finite_ = true;
   StepTiming timing_;
+  DiagnosticSums diagnostics_{fields_};
 };
 
 }  // namespace mhd

@@ -1,12 +1,10 @@
 #include "gpu/device.hpp"
 
 #include <cuda_runtime.h>
-#include <mpi.h>
 
 #include <cstdio>
 
 #include "core/error.hpp"
-#include "core/mpi_check.hpp"
 #include "gpu/cuda_check.hpp"
 #include "gpu/layout.hpp"
 
@@ -62,17 +60,6 @@ DeviceInfo current_device() {
   int index = 0;
   check_cuda(cudaGetDevice(&index), "cudaGetDevice");
   return device_info(index);
-}
-
-int node_local_rank(const Comm& comm) {
-  if (comm.size() == 1) return 0;
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm.handle(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
-            "MPI_Comm_split_type");
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  return rank;
 }
 
 DeviceInfo select_device(int local_rank, int ranks_on_node, bool oversubscribe) {

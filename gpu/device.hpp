@@ -30,9 +30,6 @@ DeviceInfo device_info(int index);
 /// Properties of the device that this process uses. Throws Error(device).
 DeviceInfo current_device();
 
-/// The index among the ranks of this host, from the communicator; collective.
-int node_local_rank(const Comm& comm);
-
 /// Makes device (local_rank mod count) the one that this process uses. Throws Error(device) without a device, or where
 /// two ranks would share one and `oversubscribe` is false.
 DeviceInfo select_device(int local_rank, int ranks_on_node, bool oversubscribe);

@@ -9,55 +9,42 @@
 namespace mhd::gpu {
 namespace {
 
-std::vector<std::int64_t> message_lengths(const HaloPlan& plan, int fields) {
-  std::vector<std::int64_t> lengths;
-  for (const HaloMessage& message : plan.messages) lengths.push_back(message.cells * fields);
-  return lengths;
-}
-
-std::vector<std::int64_t> starts(const std::vector<std::int64_t>& lengths) {
-  std::vector<std::int64_t> offsets;
-  std::int64_t offset = 0;
-  for (std::int64_t length : lengths) {
-    offsets.push_back(offset);
-    offset += length;
-  }
-  return offsets;
-}
-
-std::size_t total_cells(const HaloPlan& plan) {
-  std::size_t cells = 0;
-  for (const HaloMessage& message : plan.messages) cells += static_cast<std::size_t>(message.cells);
-  return cells;
-}
-
 /// Small allocations share a block of the driver, which CUDA IPC would export as a whole: each buffer has its own.
 constexpr std::size_t least_bytes = std::size_t{2} << 20;
 
-MessageMemory message_memory(std::size_t doubles, Transport transport) {
-  void* p = nullptr;
-  const std::size_t bytes = std::max(doubles * sizeof(double), least_bytes);
-  if (transport == Transport::cuda_aware) {
-    check_cuda(cudaMalloc(&p, bytes), "cudaMalloc(messages)");
-    return {static_cast<double*>(p), [](double* memory) { FreeDevice()(memory); }};
-  }
-  check_cuda(cudaMallocHost(&p, bytes), "cudaMallocHost(messages)");
-  return {static_cast<double*>(p), [](double* memory) { FreePinned()(memory); }};
+std::size_t bytes_for(std::int64_t doubles) {
+  return std::max(static_cast<std::size_t>(doubles) * sizeof(double), least_bytes);
 }
 
-HaloMessages messages_of(const HaloPlan& plan, int fields, const Comm& comm, HaloMessages::Travel travel,
-                         Transport transport) {
-  if (transport == Transport::peer) {
-    HaloPlan signals = plan;
-    for (HaloMessage& message : signals.messages) message.cells = 1;
-    return {signals, 1, comm, travel, 1};
+/// Memory for messages, cut into pieces one after another.
+struct Arena {
+  MessageMemory memory{nullptr, [](double*) {}};
+  double* next = nullptr;
+
+  double* take(std::int64_t doubles) {
+    next += doubles;
+    return next - doubles;
   }
-  return {plan,
-          fields,
-          comm,
-          travel,
-          HostHalo::default_largest_piece,
-          message_memory(total_cells(plan) * static_cast<std::size_t>(fields), transport)};
+};
+
+/// None for 0 doubles.
+Arena on_device(std::int64_t doubles) {
+  void* p = nullptr;
+  if (doubles > 0) check_cuda(cudaMalloc(&p, bytes_for(doubles)), "cudaMalloc(messages)");
+  return {{static_cast<double*>(p), [](double* memory) { FreeDevice()(memory); }}, static_cast<double*>(p)};
+}
+
+Arena pinned(std::int64_t doubles) {
+  void* p = nullptr;
+  if (doubles > 0) check_cuda(cudaMallocHost(&p, bytes_for(doubles)), "cudaMallocHost(messages)");
+  return {{static_cast<double*>(p), [](double* memory) { FreePinned()(memory); }}, static_cast<double*>(p)};
+}
+
+template <class... Arenas>
+std::vector<MessageMemory> memory_of(Arenas&... arenas) {
+  std::vector<MessageMemory> memory;
+  (memory.push_back(std::move(arenas.memory)), ...);
+  return memory;
 }
 
 /// An integer that tells from which rank to which a number travels, and its place.
@@ -69,134 +56,230 @@ double trial_value(int from, int to, std::int64_t place) {
 }  // namespace
 
 HaloExchange::HaloExchange(const HaloPlan& plan, const Layout& layout, int fields, const Comm& comm,
-                           Transport transport, std::uint64_t stress_seed)
+                           const std::vector<Transport>& transports, Timeline& timeline, std::uint64_t stress_seed)
     : layout_(layout),
       fields_(fields),
       rank_(comm.rank()),
-      transport_(transport),
-      lengths_(message_lengths(plan, fields)),
-      offsets_(starts(lengths_)),
-      total_(static_cast<std::int64_t>(total_cells(plan)) * fields),
-      receive_(plan.messages.size()),
-      device_send_(device_buffer<double>(transport != Transport::cuda_aware ? static_cast<std::size_t>(total_) : 0)),
-      device_receive_(
-          device_buffer<double>(transport == Transport::host_staged ? static_cast<std::size_t>(total_) : 0)),
-      outgoing_(messages_of(plan, fields, comm, HaloMessages::Travel::outgoing, transport)),
-      incoming_{messages_of(plan, fields, comm, HaloMessages::Travel::incoming, transport),
-                messages_of(plan, fields, comm, HaloMessages::Travel::incoming, transport)},
-      packed_(plan.messages.size()),
-      unpacked_(plan.messages.size()),
-      sends_started_(static_cast<int>(plan.messages.size())),
+      messages_(plan.messages.size()),
+      timeline_(timeline),
       stress_(stress_seed == 0 ? 0 : stress_seed + static_cast<std::uint64_t>(comm.rank()) * 7919) {
-  for (const HaloMessage& message : plan.messages) neighbours_.push_back(message.neighbour);
-  for (const HaloSegment& segment : plan.segments) {
-    const std::int64_t start = offsets_[segment.message];
-    send_.push_back({segment.send_box, start + segment.send_offset * fields});
-    receive_[segment.message].push_back({segment.recv_box, start + segment.recv_offset * fields});
+  for (std::size_t m = 0; m < messages_.size(); ++m) {
+    messages_[m].neighbour = plan.messages[m].neighbour;
+    messages_[m].length = plan.messages[m].cells * fields;
+    messages_[m].transport = transports[m];
   }
-  if (transport != Transport::peer) return;
-  const std::size_t bytes = std::max(static_cast<std::size_t>(total_) * sizeof(double), least_bytes);
-  for (DeviceBuffer<double>& buffer : written_by_peers_) {
-    buffer = device_buffer<double>(bytes / sizeof(double));
-    check_cuda(cudaMemset(buffer.data(), 0xff, bytes), "cudaMemset(messages)");
+  std::string failure;
+  std::vector<Peers::Link> links;
+  try {
+    links = allocate(comm);
+  } catch (const Error& e) {
+    failure = e.what();
   }
+  // What follows is collective.
+  failure = comm.first_failure(failure);
+  if (!failure.empty()) throw Error(ExitCode::device, failure, ErrorScope::everywhere);
+  if (comm.maximum(std::int64_t{!links.empty()}) > 0) connect(comm, links);
+  for (int parity = 0; parity < 2; ++parity) {
+    receive_[parity].resize(messages_.size());
+    for (const HaloSegment& segment : plan.segments) {
+      const Message& message = messages_[segment.message];
+      send_[parity].push_back({segment.send_box, message.packed[parity] + segment.send_offset * fields});
+      double* arrived = message.landing ? message.landing : message.arrived[parity];
+      receive_[parity][segment.message].push_back({segment.recv_box, arrived + segment.recv_offset * fields});
+    }
+  }
+}
+
+std::vector<Peers::Link> HaloExchange::allocate(const Comm& comm) {
+  const auto total = [&](auto... transports) {
+    std::int64_t doubles = 0;
+    for (const Message& m : messages_)
+      if (((m.transport == transports) || ...)) doubles += m.length;
+    return doubles;
+  };
+  const std::int64_t staged = total(Transport::host_staged), direct = total(Transport::cuda_aware),
+                     written = total(Transport::peer);
+  using Travel = HaloMessages::Travel;
+  constexpr std::int64_t largest_piece = HostHalo::default_largest_piece;
+  const auto in_mpi = [&](const Message& m, double* memory) {
+    return MessageBuffer{memory, m.transport == Transport::peer ? 1 : m.length, m.neighbour};
+  };
+  const std::int64_t signals = written > 0 ? static_cast<std::int64_t>(messages_.size()) : 0;
+
+  landing_ = device_buffer<double>(static_cast<std::size_t>(staged));
+  double* landing = landing_.data();
+  std::vector<Peers::Link> links;
+  for (int parity = 0; parity < 2; ++parity) {
+    if (written > 0) {
+      written_by_peers_[parity] = device_buffer<double>(bytes_for(written) / sizeof(double));
+      check_cuda(cudaMemset(written_by_peers_[parity].data(), 0xff, bytes_for(written)), "cudaMemset(messages)");
+    }
+    Arena device = on_device(direct), host = pinned(staged), told = pinned(signals);
+    double* peer = written_by_peers_[parity].data();
+    std::vector<MessageBuffer> buffers;
+    for (Message& m : messages_) {
+      if (m.transport == Transport::peer) {
+        m.arrived[parity] = peer;
+        if (parity == 0) links.push_back({m.neighbour, peer - written_by_peers_[0].data()});
+        peer += m.length;
+        buffers.push_back(in_mpi(m, told.take(1)));
+        continue;
+      }
+      m.arrived[parity] = (m.transport == Transport::cuda_aware ? device : host).take(m.length);
+      buffers.push_back(in_mpi(m, m.arrived[parity]));
+      if (m.transport == Transport::host_staged && parity == 0) {
+        m.landing = landing;
+        landing += m.length;
+      }
+    }
+    incoming_[parity].emplace(std::move(buffers), comm, Travel::incoming, largest_piece, memory_of(device, host, told));
+  }
+  Arena device = on_device(direct + staged), host = pinned(staged), told = pinned(signals);
+  std::vector<MessageBuffer> buffers;
+  for (Message& m : messages_) {
+    if (m.transport == Transport::peer) {
+      buffers.push_back(in_mpi(m, told.take(1)));
+      continue;
+    }
+    m.packed[0] = m.packed[1] = device.take(m.length);
+    if (m.transport == Transport::host_staged) m.sent = host.take(m.length);
+    buffers.push_back(in_mpi(m, m.sent ? m.sent : m.packed[0]));
+  }
+  outgoing_.emplace(std::move(buffers), comm, Travel::outgoing, largest_piece, memory_of(device, host, told));
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  return links;
+}
+
+void HaloExchange::connect(const Comm& comm, const std::vector<Peers::Link>& links) {
   peers_ = std::make_unique<Peers>(
-      plan, comm, std::array<double*, 2>{written_by_peers_[0].data(), written_by_peers_[1].data()}, offsets_);
+      comm, std::array<double*, 2>{written_by_peers_[0].data(), written_by_peers_[1].data()}, links);
+  int link = 0;
+  for (Message& m : messages_) {
+    if (m.transport != Transport::peer) continue;
+    for (int parity = 0; parity < 2; ++parity) m.packed[parity] = peers_->place(link, parity);
+    ++link;
+  }
+}
+
+std::int64_t HaloExchange::bytes_sent() const {
+  std::int64_t doubles = 0;
+  for (const Message& m : messages_) doubles += m.length;
+  return doubles * static_cast<std::int64_t>(sizeof(double));
 }
 
 void HaloExchange::begin(const double* first, std::span<const Event> after) {
-  outgoing_.wait_all();  // their buffer is used again
-  // The buffers of the exchange before the last one: its unpacking is done, since the packing of the last exchange came
-  // after it and has been sent.
-  parity_ ^= 1;
-  incoming().start_all();
-  for (const Event& unpacked : unpacked_) pack_stream_.wait(unpacked);
-  for (const Event& event : after) {
-    pack_stream_.wait(event);
-    unpack_stream_.wait(event);
+  {
+    const Stage stage(timeline_, "post receives");
+    outgoing_->wait_all();  // their buffers are used again
+    // The buffers of the exchange before the last one: its unpacking is done, since the packing of the last exchange
+    // came after it and has been sent. Likewise the neighbour's buffer that is written next: what was there has been
+    // unpacked before it packed the message of the last exchange, which has arrived here.
+    parity_ ^= 1;
+    incoming_[parity_]->start_all();
   }
+  pack_stream_.wait(messages_[last_arrived_].unpacked);
+  for (const Event& event : after) pack_stream_.wait(event);
+  pack_stream_.record(may_begin_);
+  unpack_stream_.wait(may_begin_);
   stress_.delay(pack_stream_.get());
-  pack(first, layout_, fields_, send_, packing(), pack_stream_.get());
-  for (int m = 0; m < messages(); ++m) {
-    copy_out(m, pack_stream_.get());
-    pack_stream_.record(packed_[m]);
+  {
+    const Stage stage(timeline_, "pack", -1, &pack_stream_);
+    pack(first, layout_, fields_, send_[parity_], pack_stream_.get());
   }
-  sends_started_ = 0;
+  // What needs no copy is ready first.
+  for (const bool staged : {false, true})
+    for (Message& m : messages_)
+      if ((m.transport == Transport::host_staged) == staged) make_ready(m);
+  unsent_ = messages();
 }
 
-void HaloExchange::copy_out(int m, cudaStream_t stream) {
-  if (transport_ == Transport::cuda_aware) return;
-  // A neighbour's buffer may be written: it has unpacked what was there before it packed the message of the last
-  // exchange, which has arrived here.
-  double* to = transport_ == Transport::peer ? peers_->place(m, parity_) : outgoing_.buffer(m);
-  check_cuda(cudaMemcpyAsync(to, packing() + offsets_[m], lengths_[m] * sizeof(double), cudaMemcpyDefault, stream),
-             "cudaMemcpyAsync(halo)");
+void HaloExchange::make_ready(Message& m) {
+  if (m.sent) {
+    const Stage stage(timeline_, "copy to host", m.neighbour, &pack_stream_);
+    check_cuda(cudaMemcpyAsync(m.sent, m.packed[parity_], m.length * sizeof(double), cudaMemcpyDeviceToHost,
+                               pack_stream_.get()),
+               "cudaMemcpyAsync(halo to host)");
+  }
+  pack_stream_.record(m.ready);
+  m.unsent = true;
 }
 
 void HaloExchange::start_sends() {
-  for (; sends_started_ < messages() && packed_[sends_started_].ready(); ++sends_started_) {
+  if (unsent_ == 0) return;
+  for (int i = 0; i < messages(); ++i) {
+    Message& m = messages_[i];
+    if (!m.unsent || !m.ready.ready()) continue;
     stress_.delay_host();
-    outgoing_.start(sends_started_);
+    const Stage stage(timeline_, "send to", m.neighbour);
+    outgoing_->start(i);
+    m.unsent = false;
+    --unsent_;
   }
 }
 
 int HaloExchange::next(double* first) {
   for (;;) {
     start_sends();
-    if (const std::optional<int> arrived = incoming().test_any()) {
-      const int m = *arrived;
+    if (const std::optional<int> arrived = incoming_[parity_]->test_any()) {
+      Message& m = messages_[*arrived];
       stress_.delay(unpack_stream_.get());
-      const double* buffer = arrival();
-      if (transport_ == Transport::host_staged) {
-        check_cuda(cudaMemcpyAsync(device_receive_.data() + offsets_[m], buffer + offsets_[m],
-                                   lengths_[m] * sizeof(double), cudaMemcpyHostToDevice, unpack_stream_.get()),
+      if (m.landing) {
+        const Stage stage(timeline_, "copy to device", m.neighbour, &unpack_stream_);
+        check_cuda(cudaMemcpyAsync(m.landing, m.arrived[parity_], m.length * sizeof(double), cudaMemcpyHostToDevice,
+                                   unpack_stream_.get()),
                    "cudaMemcpyAsync(halo to device)");
-        buffer = device_receive_.data();
       }
-      unpack(first, layout_, fields_, receive_[m], buffer, unpack_stream_.get());
-      unpack_stream_.record(unpacked_[m]);
-      return m;
+      const Stage stage(timeline_, "unpack from", m.neighbour, &unpack_stream_);
+      unpack(first, layout_, fields_, receive_[parity_][*arrived], unpack_stream_.get());
+      unpack_stream_.record(m.unpacked);
+      return last_arrived_ = *arrived;
     }
-    if (sends_started_ == messages() && !incoming().under_way()) return -1;
+    if (unsent_ == 0 && !incoming_[parity_]->under_way()) return -1;
     std::this_thread::yield();
   }
 }
 
 std::string HaloExchange::trial() {
-  std::vector<double> values(static_cast<std::size_t>(total_));
-  for (int m = 0; m < messages(); ++m)
-    for (std::int64_t i = 0; i < lengths_[m]; ++i) values[offsets_[m] + i] = trial_value(rank_, neighbours_[m], i);
-  const std::size_t bytes = values.size() * sizeof(double);
-  check_cuda(cudaMemcpy(packing(), values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
-  if (transport_ != Transport::peer) {  // that of peer was filled before neighbours knew of it
-    std::ranges::fill(values, -1.0);
-    check_cuda(cudaMemcpy(arrival(), values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
+  std::vector<double> values;
+  const auto copy = [](double* to, const double* from, std::int64_t doubles) {
+    check_cuda(cudaMemcpy(to, from, static_cast<std::size_t>(doubles) * sizeof(double), cudaMemcpyDefault),
+               "cudaMemcpy(trial)");
+  };
+  for (const Message& m : messages_) {
+    if (m.transport != Transport::peer) {  // that of peer was filled before neighbours knew of it
+      values.assign(static_cast<std::size_t>(m.length), -1.0);
+      copy(m.arrived[parity_], values.data(), m.length);
+    }
+    values.resize(static_cast<std::size_t>(m.length));
+    for (std::int64_t i = 0; i < m.length; ++i) values[i] = trial_value(rank_, m.neighbour, i);
+    copy(m.packed[parity_], values.data(), m.length);
   }
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize(trial)");
 
-  incoming().start_all();
-  for (int m = 0; m < messages(); ++m) {
-    copy_out(m, pack_stream_.get());
+  incoming_[parity_]->start_all();
+  for (int i = 0; i < messages(); ++i) {
+    make_ready(messages_[i]);
     pack_stream_.synchronize();
-    outgoing_.start(m);
+    messages_[i].unsent = false;
+    outgoing_->start(i);
   }
   constexpr std::chrono::seconds patience{60};
   const auto start = std::chrono::steady_clock::now();
   const auto too_long = [&] { return std::chrono::steady_clock::now() - start > patience; };
-  while (incoming().under_way() || outgoing_.under_way()) {
-    incoming().test_any();
-    outgoing_.test_any();
+  while (incoming_[parity_]->under_way() || outgoing_->under_way()) {
+    incoming_[parity_]->test_any();
+    outgoing_->test_any();
     if (too_long()) throw Error(ExitCode::device, "a message did not arrive within a minute");
     std::this_thread::yield();
   }
-  std::ranges::fill(values, 0.0);
-  check_cuda(cudaMemcpy(values.data(), arrival(), bytes, cudaMemcpyDefault), "cudaMemcpy(trial)");
-  for (int m = 0; m < messages(); ++m)
-    for (std::int64_t i = 0; i < lengths_[m]; ++i)
-      if (values[offsets_[m] + i] != trial_value(neighbours_[m], rank_, i))
-        return "number " + std::to_string(i) + " of the message from rank " + std::to_string(neighbours_[m]) +
+  for (const Message& m : messages_) {
+    values.resize(static_cast<std::size_t>(m.length));
+    copy(values.data(), m.arrived[parity_], m.length);
+    for (std::int64_t i = 0; i < m.length; ++i)
+      if (values[i] != trial_value(m.neighbour, rank_, i))
+        return "number " + std::to_string(i) + " of the message from rank " + std::to_string(m.neighbour) +
                " was wrong";
+  }
   return "";
 }
 

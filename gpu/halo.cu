@@ -72,8 +72,7 @@ BoxList box_list(const std::vector<PackedBox>& boxes) {
 
 /// One fused kernel for all boxes and fields; each item is a cell.
 template <bool Pack>
-__global__ void copy_boxes(double* first, Layout layout, int fields, const __grid_constant__ BoxList list,
-                           double* buffer) {
+__global__ void copy_boxes(double* first, Layout layout, int fields, const __grid_constant__ BoxList list) {
   for_each_item(list.end[list.count - 1], [&](std::int64_t n) {
     int b = 0;
     while (n >= list.end[b]) ++b;
@@ -84,7 +83,7 @@ __global__ void copy_boxes(double* first, Layout layout, int fields, const __gri
     const int y = packed.box.lower.y + static_cast<int>(n / size.x % size.y);
     const int z = packed.box.lower.z + static_cast<int>(n / size.x / size.y);
     double* cell = first + z * layout.stride_z + y * layout.stride_y + x;
-    double* place = buffer + packed.offset + n;
+    double* place = packed.place + n;
     const std::int64_t volume = std::int64_t{size.x} * size.y * size.z;
     if constexpr (Pack) {
       for (int slot = 0; slot < fields; ++slot) place[slot * volume] = cell[slot * layout.field_size];
@@ -105,11 +104,11 @@ __global__ void copy_boxes(double* first, Layout layout, int fields, const __gri
 }
 
 template <bool Pack>
-void launch_copy(double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes, double* buffer,
+void launch_copy(double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes,
                  cudaStream_t stream) {
   if (boxes.empty()) return;
   const BoxList list = box_list(boxes);
-  copy_boxes<Pack><<<blocks_for(list.end[list.count - 1]), block, 0, stream>>>(first, layout, fields, list, buffer);
+  copy_boxes<Pack><<<blocks_for(list.end[list.count - 1]), block, 0, stream>>>(first, layout, fields, list);
   check_launch(Pack ? "pack" : "unpack");
 }
 
@@ -127,14 +126,13 @@ void fill_images(double* first, const Layout& layout, int fields, cudaStream_t s
   }
 }
 
-void pack(const double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes, double* buffer,
+void pack(const double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes,
           cudaStream_t stream) {
-  launch_copy<true>(const_cast<double*>(first), layout, fields, boxes, buffer, stream);
+  launch_copy<true>(const_cast<double*>(first), layout, fields, boxes, stream);
 }
 
-void unpack(double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes, const double* buffer,
-            cudaStream_t stream) {
-  launch_copy<false>(first, layout, fields, boxes, const_cast<double*>(buffer), stream);
+void unpack(double* first, const Layout& layout, int fields, const std::vector<PackedBox>& boxes, cudaStream_t stream) {
+  launch_copy<false>(first, layout, fields, boxes, stream);
 }
 
 }  // namespace mhd::gpu

@@ -70,17 +70,18 @@ __global__ void compare_numbers(const double* first, Numbering n, int round, Cou
 
 }  // namespace
 
-HaloCheck check_halos(const Decomposition& decomposition, const Comm& comm, int fields, bool corners,
-                      TransportChoice transport, int rounds, std::uint64_t stress_seed) {
+HaloCheck check_halos(const Decomposition& decomposition, const Comm& comm, int fields, const RunConfig& run,
+                      int rounds, const TestOptions& test) {
   Numbering n;
   n.layout = Layout(decomposition, comm.rank());
   n.first = decomposition.box(comm.rank()).lower;
   n.cells = decomposition.grid().cells;
   n.fields = fields;
-  n.corners = corners;
-  const HaloPlan plan(decomposition, comm.rank(), corners);
+  n.corners = run.exchange_corners;
+  const HaloPlan plan(decomposition, comm.rank(), run.exchange_corners);
+  Timeline timeline;
   std::unique_ptr<HaloExchange> halo;
-  if (comm.size() > 1) halo = choose_exchange(transport, false, plan, n.layout, fields, comm, stress_seed).halo;
+  if (decomposition.exchanges()) halo = choose_exchange(run, plan, n.layout, fields, comm, timeline, test).halo;
 
   const std::size_t size = static_cast<std::size_t>(n.layout.field_size) * fields;
   const DeviceBuffer<double> states[2] = {device_buffer<double>(size), device_buffer<double>(size)};
@@ -98,7 +99,7 @@ HaloCheck check_halos(const Decomposition& decomposition, const Comm& comm, int 
     stream.record(set[0]);
     if (halo) {
       halo->begin(first, set);
-      for (int m = halo->next(first); m >= 0; m = halo->next(first)) stream.wait(halo->unpacked(m));
+      for (int m = halo->next(first); m >= 0; m = halo->next(first)) stream.wait(halo->unpacked());
     }
     compare_numbers<<<blocks, threads, 0, stream.get()>>>(first, n, round, counts.data());
     check_launch("compare_numbers");

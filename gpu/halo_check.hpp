@@ -6,6 +6,7 @@
 #include "core/comm.hpp"
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
+#include "gpu/test_options.hpp"
 
 namespace mhd::gpu {
 
@@ -16,7 +17,7 @@ struct HaloCheck {
 
 /// Exchanges halos `rounds` times on the device that is current, two states in turn; each value names its cell, field
 /// and round. Compares all halo values, periodic images included, of this rank. Collective. Throws as choose_exchange.
-HaloCheck check_halos(const Decomposition& decomposition, const Comm& comm, int fields, bool corners,
-                      TransportChoice transport, int rounds, std::uint64_t stress_seed = 0);
+HaloCheck check_halos(const Decomposition& decomposition, const Comm& comm, int fields, const RunConfig& run,
+                      int rounds, const TestOptions& test = {});
 
 }  // namespace mhd::gpu

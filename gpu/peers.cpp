@@ -26,30 +26,32 @@ void Peers::Close::operator()(void* p) const { static_cast<void>(cudaIpcCloseMem
 
 Peers::Peers(const Comm& comm) { check_mpi(MPI_Comm_dup(comm.handle(), &comm_), "MPI_Comm_dup"); }
 
-Peers::Peers(const HaloPlan& plan, const Comm& comm, const std::array<double*, 2>& incoming,
-             const std::vector<std::int64_t>& offsets)
-    : Peers(comm) {
-  places_.resize(plan.messages.size());
+Peers::Peers(const Comm& comm, const std::array<double*, 2>& incoming, const std::vector<Link>& links) : Peers(comm) {
+  const std::size_t count = links.size();
+  places_.resize(count);
   Offer own{};
-  for (int b = 0; b < 2; ++b) check_cuda(cudaIpcGetMemHandle(&own.buffer[b], incoming[b]), "cudaIpcGetMemHandle");
-  std::vector<Offer> made(plan.messages.size(), own), received(plan.messages.size());
-  std::vector<MPI_Request> requests(2 * plan.messages.size());
-  for (std::size_t m = 0; m < plan.messages.size(); ++m) {
-    made[m].offset = offsets[m];
-    const int neighbour = plan.messages[m].neighbour;
-    check_mpi(MPI_Irecv(&received[m], sizeof(Offer), MPI_BYTE, neighbour, peer_tag, comm.handle(), &requests[2 * m]),
+  if (count > 0)
+    for (int b = 0; b < 2; ++b) check_cuda(cudaIpcGetMemHandle(&own.buffer[b], incoming[b]), "cudaIpcGetMemHandle");
+  std::vector<Offer> made(count, own), received(count);
+  std::vector<MPI_Request> requests(2 * count);
+  for (std::size_t l = 0; l < count; ++l) {
+    made[l].offset = links[l].offset;
+    const int neighbour = links[l].neighbour;
+    check_mpi(MPI_Irecv(&received[l], sizeof(Offer), MPI_BYTE, neighbour, peer_tag, comm.handle(), &requests[2 * l]),
               "MPI_Irecv");
-    check_mpi(MPI_Isend(&made[m], sizeof(Offer), MPI_BYTE, neighbour, peer_tag, comm.handle(), &requests[2 * m + 1]),
+    check_mpi(MPI_Isend(&made[l], sizeof(Offer), MPI_BYTE, neighbour, peer_tag, comm.handle(), &requests[2 * l + 1]),
               "MPI_Isend");
   }
   check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-  for (std::size_t m = 0; m < plan.messages.size(); ++m)
+  for (std::size_t l = 0; l < count; ++l)
     for (int b = 0; b < 2; ++b) {
-      void* p = nullptr;
-      check_cuda(cudaIpcOpenMemHandle(&p, received[m].buffer[b], cudaIpcMemLazyEnablePeerAccess),
-                 "cudaIpcOpenMemHandle");
-      opened_.emplace_back(p);
-      places_[m].of[b] = static_cast<double*>(p) + received[m].offset;
+      void* p = incoming[b];
+      if (links[l].neighbour != comm.rank()) {  // a process cannot open what it has itself allocated
+        check_cuda(cudaIpcOpenMemHandle(&p, received[l].buffer[b], cudaIpcMemLazyEnablePeerAccess),
+                   "cudaIpcOpenMemHandle");
+        opened_.emplace_back(p);
+      }
+      places_[l][b] = static_cast<double*>(p) + received[l].offset;
     }
 }
 
@@ -63,16 +65,6 @@ Peers::~Peers() {
   while (MPI_Test(&barrier, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done && std::chrono::steady_clock::now() < end)
     std::this_thread::yield();
   if (done) MPI_Comm_free(&comm_);
-}
-
-bool on_one_host(const Comm& comm) {
-  MPI_Comm host = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm.handle(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &host),
-            "MPI_Comm_split_type");
-  int size = 0;
-  check_mpi(MPI_Comm_size(host, &size), "MPI_Comm_size");
-  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
-  return comm.minimum(std::int64_t{size}) == comm.size();
 }
 
 }  // namespace mhd::gpu

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/segments.hpp"
@@ -29,16 +30,26 @@ struct SubstepMarks {
   double exposed_seconds() const { return exchanged ? std::max(0.0, arrived.seconds_since(computed)) : 0; }
 };
 
-struct PipelineOptions {
+/// How a subdomain is cut into the inner box and outer segments.
+struct Cut {
   bool overlap = true;  ///< otherwise all cells are computed after the last message
-  std::uint64_t stress_seed = 0;
+  Int3 tile{1, 1, 1};   ///< of SegmentPlan
 };
 
 class Pipeline {
  public:
-  /// `arguments` holds what is the same for all substeps and segments.
-  Pipeline(const HaloPlan& plan, std::unique_ptr<HaloExchange> halo, const PipelineOptions& options,
-           const SubstepArguments& arguments, const SubstepKernel& kernel, int multiprocessors);
+  /// `arguments` holds what is the same for all substeps and segments. `timeline` must outlive this. Without overlap
+  /// until `cut` says otherwise.
+  Pipeline(const HaloPlan& plan, std::unique_ptr<HaloExchange> halo, const SubstepArguments& arguments,
+           const SubstepKernel& kernel, int multiprocessors, Timeline& timeline, std::uint64_t stress_seed);
+
+  /// The cuts that may be fastest, which depends on the subdomain and on the time that messages take. Of those with the
+  /// same segments there is one.
+  std::vector<Cut> possible_cuts() const;
+  /// Cuts anew, between substeps.
+  void cut(const Cut& cut);
+  /// "188 x 250 x 240 inner cells computed while halos travel, then 6 outer segments"
+  std::string cut_text() const;
 
   /// Queues a substep from one state into the other. Without `exchange` the halos of `in` must be there. `main` takes
   /// the inner box; what follows in it comes before or after the outer segments: see join.
@@ -46,31 +57,44 @@ class Pipeline {
                const DeviceState& out, bool first, bool exchange, SubstepMarks& marks, const Stream& main);
   /// What is put into `main` from now on comes after all that was queued here.
   void join(const Stream& main) const;
-  /// Fills the halos of a state; what is put into `main` from now on finds them.
-  void fill(const DeviceState& state, const Stream& main);
+  /// Fills the halos of a state; what is put into `main` from now on finds them. While they travel, `inner` is called
+  /// to queue into `main` what reads none, for a box of cells (none where it is empty); afterwards `outer`, for each of
+  /// the boxes that hold the other cells.
+  template <class Inner, class Outer>
+  void fill(const DeviceState& state, const Stream& main, const Inner& inner, const Outer& outer) {
+    halo_->begin(state.cell(0), outer_done());
+    if (!inner_.region.empty()) inner(inner_.region);
+    for (int m = halo_->next(state.cell(0)); m >= 0; m = halo_->next(state.cell(0))) main.wait(halo_->unpacked());
+    for (const OuterBox& o : outer_) outer(o.arguments.region);
+  }
 
   const HaloExchange& halo() const { return *halo_; }
   /// Of the inner box.
   const SubstepArguments& inner() const { return inner_; }
 
  private:
-  struct Outer {
+  struct OuterBox {
     SubstepArguments arguments;
     std::uint32_t awaits = 0;
-    Stream stream{Stream::Priority::high};
     bool queued = false;
   };
   /// Of the last substep: the inner box, and the outer segments.
   std::span<const Event> done() const { return done_[parity_]; }
   std::span<const Event> outer_done() const { return done().subspan(1); }
 
+  SegmentPlan segments(const Cut& cut) const;
+
+  HaloPlan plan_;
   std::unique_ptr<HaloExchange> halo_;
   SubstepKernel kernel_;
+  int multiprocessors_;
   SubstepArguments inner_;
-  std::vector<Outer> outer_;
-  std::vector<Event> done_[2];  ///< by substep, in turn
+  std::vector<OuterBox> outer_;
+  std::vector<Stream> streams_;  ///< of outer segments
+  std::vector<Event> done_[2];   ///< by substep, in turn
   Event ready_;
   int parity_ = 0;
+  Timeline& timeline_;
   Stress stress_;
 };
 

@@ -45,14 +45,14 @@ constexpr int courant_x = 32, courant_y = 16;
 /// spare the compiler keeps more loads in flight (0.022 against 0.029 ns per cell on an H200).
 template <int R, bool Magnetic, bool Entropy>
 __global__ void __launch_bounds__(courant_x* courant_y, 1)
-    courant_kernel(const __grid_constant__ Coefficients c, const __grid_constant__ FieldPointers f, int tiles_x,
-                   int tiles_y, int chunk, ReductionResults* results) {
+    courant_kernel(const __grid_constant__ Coefficients c, const __grid_constant__ FieldPointers f, const Box cells,
+                   int tiles_x, int tiles_y, int chunk, ReductionResults* results) {
   constexpr int slot_ss = FieldSet{Magnetic, Entropy}.slot(Field::ss);
   const int tile_x = blockIdx.x % tiles_x, tile_y = blockIdx.x / tiles_x % tiles_y;
-  const int x = tile_x * courant_x + threadIdx.x, y = tile_y * courant_y + threadIdx.y;
-  const int z0 = blockIdx.x / tiles_x / tiles_y * chunk, z1 = min(z0 + chunk, f.cells.z);
+  const int x = cells.lower.x + tile_x * courant_x + threadIdx.x, y = cells.lower.y + tile_y * courant_y + threadIdx.y;
+  const int z0 = cells.lower.z + blockIdx.x / tiles_x / tiles_y * chunk, z1 = min(z0 + chunk, cells.upper.z);
   unsigned long long largest = 0;
-  if (x < f.cells.x && y < f.cells.y) {
+  if (x < cells.upper.x && y < cells.upper.y) {
     const double* column = f.in + y * f.stride_y + x;
     const auto at = [&](int slot, int z) { return column + slot * f.stride_field + stored_plane(f, z) * f.stride_z; };
     double ax[2 * R + 1], ay[2 * R + 1], az[2 * R + 1];
@@ -163,7 +163,7 @@ constexpr std::size_t diagnostics_shared =
 /// Blocks take runs of cells in turn.
 template <int R, bool Magnetic, bool Entropy>
 __global__ void __launch_bounds__(run)
-    diagnostics_kernel(const __grid_constant__ Coefficients c, const __grid_constant__ FieldPointers f,
+    diagnostics_kernel(const __grid_constant__ Coefficients c, const __grid_constant__ FieldPointers f, const Box cells,
                        ReductionResults* results) {
   extern __shared__ double shared[];
   double(*terms)[run] = reinterpret_cast<double(*)[run]>(shared);
@@ -179,14 +179,15 @@ __global__ void __launch_bounds__(run)
 #pragma unroll
   for (double& m : maxima) m = minus_infinity;
   unsigned long long nonfinite = 0;
-  const std::int64_t total = f.cells.product();
+  const Int3 size = cells.size();
+  const std::int64_t total = size.product();
   int turn = 0;
   for (std::int64_t first = std::int64_t{blockIdx.x} * run; first < total; first += std::int64_t{gridDim.x} * run) {
     const std::int64_t n = first + threadIdx.x;
     if (n < total) {
-      const int x = static_cast<int>(n % f.cells.x);
-      const int y = static_cast<int>(n / f.cells.x % f.cells.y);
-      const int z = static_cast<int>(n / f.cells.x / f.cells.y);
+      const int x = cells.lower.x + static_cast<int>(n % size.x);
+      const int y = cells.lower.y + static_cast<int>(n / size.x % size.y);
+      const int z = cells.lower.z + static_cast<int>(n / size.x / size.y);
       std::int64_t plane[2 * R + 1];
 #pragma unroll
       for (int k = -R; k <= R; ++k) plane[k + R] = stored_plane(f, z + k) * f.stride_z;
@@ -245,28 +246,28 @@ __global__ void __launch_bounds__(run)
 template <int R, bool Magnetic, bool Entropy>
 ReductionKernels make_reduction_kernels() {
   ReductionKernels k;
-  k.courant = [](const Coefficients& c, const FieldPointers& f, ReductionResults* results, int multiprocessors,
-                 cudaStream_t stream) {
-    const int tiles_x = (f.cells.x + courant_x - 1) / courant_x, tiles_y = (f.cells.y + courant_y - 1) / courant_y;
+  k.courant = [](const Coefficients& c, const FieldPointers& f, const Box& cells, ReductionResults* results,
+                 int multiprocessors, cudaStream_t stream) {
+    const Int3 n = cells.size();
+    const int tiles_x = (n.x + courant_x - 1) / courant_x, tiles_y = (n.y + courant_y - 1) / courant_y;
     // Enough blocks to fill the device many times, but chunks that are long against the stencil.
     const std::int64_t columns = std::int64_t{tiles_x} * tiles_y;
     const std::int64_t wanted = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 12 / columns);
-    const int chunk = static_cast<int>(
-        std::clamp<std::int64_t>((f.cells.z + wanted - 1) / wanted, std::min(f.cells.z, 16), f.cells.z));
-    const std::int64_t blocks = columns * ((f.cells.z + chunk - 1) / chunk);
+    const int chunk = static_cast<int>(std::clamp<std::int64_t>((n.z + wanted - 1) / wanted, std::min(n.z, 16), n.z));
+    const std::int64_t blocks = columns * ((n.z + chunk - 1) / chunk);
     courant_kernel<R, Magnetic, Entropy><<<static_cast<unsigned>(blocks), dim3(courant_x, courant_y), 0, stream>>>(
-        c, f, tiles_x, tiles_y, chunk, results);
+        c, f, cells, tiles_x, tiles_y, chunk, results);
     check_launch("courant");
   };
-  k.diagnostics = [](const Coefficients& c, const FieldPointers& f, ReductionResults* results, int multiprocessors,
-                     cudaStream_t stream) {
+  k.diagnostics = [](const Coefficients& c, const FieldPointers& f, const Box& cells, ReductionResults* results,
+                     int multiprocessors, cudaStream_t stream) {
     const auto kernel = &diagnostics_kernel<R, Magnetic, Entropy>;
     check_cuda(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(diagnostics_shared)),
         "cudaFuncSetAttribute(shared memory of the diagnostics kernel)");
-    const std::int64_t turns = (f.cells.product() + run - 1) / run;
+    const std::int64_t turns = (cells.volume() + run - 1) / run;
     const unsigned blocks = static_cast<unsigned>(std::min<std::int64_t>(turns, multiprocessors * 2));
-    kernel<<<blocks, run, diagnostics_shared, stream>>>(c, f, results);
+    kernel<<<blocks, run, diagnostics_shared, stream>>>(c, f, cells, results);
     check_launch("diagnostics");
   };
   return k;

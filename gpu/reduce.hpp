@@ -23,9 +23,12 @@ struct ReductionResults {
   int bad_step;                                                  ///< set by the substep kernels; not cleared here
 };
 
+/// Add a box of cells to the results.
 struct ReductionKernels {
-  void (*courant)(const Coefficients&, const FieldPointers&, ReductionResults*, int multiprocessors, cudaStream_t);
-  void (*diagnostics)(const Coefficients&, const FieldPointers&, ReductionResults*, int multiprocessors, cudaStream_t);
+  using Launch = void(const Coefficients&, const FieldPointers&, const Box& cells, ReductionResults*,
+                      int multiprocessors, cudaStream_t);
+  Launch* courant;
+  Launch* diagnostics;
 };
 
 ReductionKernels reduction_kernels_r1(FieldSet fields);

@@ -1,8 +1,11 @@
 #include "gpu/solver_gpu.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -48,6 +51,12 @@ std::string gibibytes(std::size_t bytes) {
   return std::to_string(std::llround(value * 10) / 10) + "." + std::to_string(std::llround(value * 10) % 10) + " GiB";
 }
 
+std::string milliseconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
+  return text;
+}
+
 void require_memory(const Decomposition& decomposition, int rank, FieldSet fields, bool corners,
                     const DeviceInfo& device) {
   const std::size_t needed = device_bytes(decomposition, rank, fields, corners);
@@ -76,9 +85,9 @@ class GpuSolver::Implementation {
       if (comm.size() == 1) throw;
       failure = e.what();
     }
-    if (comm.size() == 1) return;
+    if (!decomposition.exchanges()) return;
     // What follows is collective.
-    failure = first_failure(failure, comm);
+    failure = comm.first_failure(failure);
     if (!failure.empty()) throw Error(ExitCode::device, failure, ErrorScope::everywhere);
     make_pipeline(config, decomposition, comm, options);
   }
@@ -142,22 +151,21 @@ class GpuSolver::Implementation {
   }
 
   double courant_rate() {
-    fill_halos();
-    clear_reductions(results_.data(), stream_.get());
-    reductions_.courant(arguments_.coefficients, pointers(), results_.data(), device_.multiprocessors, stream_.get());
+    reduce(reductions_.courant);
     fetch_results();
     const auto bits = host_results_.data()->courant_bits;
     if (bits >= 0x7ff0000000000000ULL) return std::numeric_limits<double>::quiet_NaN();
     return std::sqrt(std::bit_cast<double>(bits));
   }
 
-  DiagnosticSums diagnostics() {
-    fill_halos();
-    clear_reductions(results_.data(), stream_.get());
-    reductions_.diagnostics(arguments_.coefficients, pointers(), results_.data(), device_.multiprocessors,
-                            stream_.get());
-    fetch_results();
-    const ReductionResults& r = *host_results_.data();
+  void start_diagnostics() {
+    reduce(reductions_.diagnostics);
+    copy_results(host_diagnostics_.data());
+    stream_.record(diagnostics_there_);
+  }
+  DiagnosticSums finish_diagnostics() {
+    diagnostics_there_.synchronize();
+    const ReductionResults& r = *host_diagnostics_.data();
     DiagnosticSums sums(fields_);
     for (int s = 0; s < sum_of::count; ++s) {
       std::int64_t packed[ExactSum::limbs + 1];
@@ -191,10 +199,19 @@ class GpuSolver::Implementation {
   }
 
   std::string transport() const { return transport_; }
+  std::string overlap() const { return cut_text_; }
   std::int64_t bytes_sent() const { return pipeline_ ? pipeline_->halo().bytes_sent() : 0; }
   void exchange_halos() {
-    halos_valid_ = false;
-    fill_halos();
+    fill_images_once();
+    if (pipeline_)
+      pipeline_->fill(
+          *current_, stream_, [](const Box&) {}, [](const Box&) {});
+    halos_valid_ = true;
+  }
+  std::vector<TimelineEntry> timed_step(double dt) {
+    timeline_.start();
+    step(dt);
+    return timeline_.stop();
   }
 
   void synchronize() const { stream_.synchronize(); }
@@ -235,6 +252,7 @@ class GpuSolver::Implementation {
     other_.emplace(layout_, fields_.count(), kernel_.shape);
     results_ = device_buffer<ReductionResults>(1);
     host_results_ = pinned_buffer<ReductionResults>(1);
+    host_diagnostics_ = pinned_buffer<ReductionResults>(1);
     check_cuda(cudaMemset(results_.data(), 0, sizeof(ReductionResults)), "cudaMemset");
     // What the default stream did must be over before our non-blocking stream starts.
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -248,13 +266,41 @@ class GpuSolver::Implementation {
   void make_pipeline(const Config& config, const Decomposition& decomposition, const Comm& comm,
                      const GpuOptions& options) {
     const HaloPlan plan(decomposition, comm.rank(), config.run.exchange_corners);
-    ChosenExchange chosen = choose_exchange(config.run.transport, config.run.require_cuda_aware, plan, layout_,
-                                            fields_.count(), comm, options.stress_seed);
+    ChosenExchange chosen = choose_exchange(config.run, plan, layout_, fields_.count(), comm, timeline_, options.test);
     transport_ = chosen.text;
     exchange_ = options.exchange;
-    pipeline_.emplace(plan, std::move(chosen.halo),
-                      PipelineOptions{options.overlap && config.run.overlap, options.stress_seed}, arguments_, kernel_,
-                      device_.multiprocessors);
+    pipeline_.emplace(plan, std::move(chosen.halo), arguments_, kernel_, device_.multiprocessors, timeline_,
+                      options.test.stress_seed);
+    if (!options.overlap || !config.run.overlap || !exchange_)
+      cut_text_ = pipeline_->cut_text();
+    else if (options.test.cut)
+      pipeline_->cut({.tile = *options.test.cut});
+    else
+      choose_cut(comm);
+  }
+
+  /// Tries every cut on the state as it is, before it has been set, and keeps the fastest: none changes a bit.
+  void choose_cut(const Comm& comm) {
+    constexpr int timed_steps = 2;
+    const std::vector<Cut> cuts = pipeline_->possible_cuts();
+    std::vector<double> seconds;
+    for (const Cut& cut : cuts) {
+      pipeline_->cut(cut);
+      step(0);
+      synchronize();
+      comm.barrier();
+      const auto start = std::chrono::steady_clock::now();
+      for (int i = 0; i < timed_steps; ++i) step(0);
+      synchronize();
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      seconds.push_back(comm.maximum(taken.count()) / timed_steps);
+    }
+    const auto fastest = std::ranges::min_element(seconds);
+    pipeline_->cut(cuts[fastest - seconds.begin()]);
+    cut_text_ = pipeline_->cut_text() + " (fastest of " + std::to_string(cuts.size()) +
+                " ways: " + milliseconds(*fastest) + " per step, " + milliseconds(seconds.front()) +
+                " without overlap)";
+    step_count_ = 0;
   }
 
   /// Of values that were set; steps store images themselves.
@@ -265,16 +311,26 @@ class GpuSolver::Implementation {
     images_valid_ = true;
   }
 
-  void fill_halos() {
+  /// Reduces all cells; those that read halos of other ranks after these have come, the others meanwhile.
+  void reduce(ReductionKernels::Launch* launch) {
     fill_images_once();
-    if (pipeline_ && exchange_ && !halos_valid_) pipeline_->fill(*current_, stream_);
+    clear_reductions(results_.data(), stream_.get());
+    const auto queue = [&](const Box& cells) {
+      launch(arguments_.coefficients, pointers(), cells, results_.data(), device_.multiprocessors, stream_.get());
+    };
+    if (pipeline_ && exchange_ && !halos_valid_)
+      pipeline_->fill(*current_, stream_, queue, queue);
+    else
+      queue({{0, 0, 0}, layout_.cells});
     halos_valid_ = true;
   }
 
-  void fetch_results() {
-    check_cuda(cudaMemcpyAsync(host_results_.data(), results_.data(), sizeof(ReductionResults), cudaMemcpyDeviceToHost,
-                               stream_.get()),
+  void copy_results(ReductionResults* to) {
+    check_cuda(cudaMemcpyAsync(to, results_.data(), sizeof(ReductionResults), cudaMemcpyDeviceToHost, stream_.get()),
                "cudaMemcpyAsync(reduction results)");
+  }
+  void fetch_results() {
+    copy_results(host_results_.data());
     stream_.synchronize();
   }
 
@@ -314,11 +370,13 @@ class GpuSolver::Implementation {
   std::array<StepEvents, most_steps_ahead + 1> events_;
   std::int64_t step_count_ = 0;
   std::optional<DeviceState> current_, other_;
-  std::optional<Pipeline> pipeline_;  ///< where there are other ranks
-  std::string transport_;
+  Timeline timeline_;
+  std::optional<Pipeline> pipeline_;  ///< where halos travel by message
+  std::string transport_, cut_text_;
   bool exchange_ = true;
   DeviceBuffer<ReductionResults> results_;
-  PinnedBuffer<ReductionResults> host_results_;
+  PinnedBuffer<ReductionResults> host_results_, host_diagnostics_;
+  Event diagnostics_there_;
   PinnedBuffer<double> staging_, captured_;
   bool images_valid_ = false, halos_valid_ = false;
 };
@@ -331,7 +389,8 @@ void GpuSolver::set_field(int slot, std::span<const double> values) { implementa
 FieldView GpuSolver::field(int slot) { return implementation_->field(slot); }
 void GpuSolver::step(double dt) { implementation_->step(dt); }
 double GpuSolver::courant_rate() { return implementation_->courant_rate(); }
-DiagnosticSums GpuSolver::diagnostics() { return implementation_->diagnostics(); }
+void GpuSolver::start_diagnostics() { implementation_->start_diagnostics(); }
+DiagnosticSums GpuSolver::finish_diagnostics() { return implementation_->finish_diagnostics(); }
 bool GpuSolver::finite() { return implementation_->finite(); }
 int GpuSolver::steps_ahead() const { return implementation_->steps_ahead(); }
 StepTiming GpuSolver::timing(int back) const { return implementation_->timing(back); }
@@ -339,7 +398,9 @@ std::vector<FieldView> GpuSolver::capture(std::span<const int> slots) { return i
 void GpuSolver::synchronize() const { implementation_->synchronize(); }
 std::string GpuSolver::description() const { return implementation_->description(); }
 std::string GpuSolver::transport() const { return implementation_->transport(); }
+std::string GpuSolver::overlap() const { return implementation_->overlap(); }
 std::int64_t GpuSolver::bytes_sent() const { return implementation_->bytes_sent(); }
 void GpuSolver::exchange_halos() { implementation_->exchange_halos(); }
+std::vector<TimelineEntry> GpuSolver::timed_step(double dt) { return implementation_->timed_step(dt); }
 
 }  // namespace mhd

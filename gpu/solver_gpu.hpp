@@ -11,18 +11,19 @@
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
 #include "core/solver.hpp"
+#include "core/timeline.hpp"
+#include "gpu/test_options.hpp"
 
 namespace mhd {
 
 struct GpuOptions {
   /// Planes are fetched by the tensor memory accelerator where the device has one; off for tests of the other way.
   bool tensor_copies = true;
-  /// Halos travel while the inner box is computed.
+  /// Cells that read no halo are computed while halos travel, where that turns out to be faster.
   bool overlap = true;
   /// Off for measurements of the computation alone: the halos of other ranks are then those of an earlier state.
   bool exchange = true;
-  /// Unless 0: delays of random length before every pack, send, unpack and segment, for tests.
-  std::uint64_t stress_seed = 0;
+  gpu::TestOptions test = {};  ///< what tests change
 };
 
 class GpuSolver final : public Solver {
@@ -40,7 +41,8 @@ class GpuSolver final : public Solver {
   /// may be thrown by a later call.
   void step(double dt) override;
   double courant_rate() override;
-  DiagnosticSums diagnostics() override;
+  void start_diagnostics() override;
+  DiagnosticSums finish_diagnostics() override;
   bool finite() override;
   int steps_ahead() const override;
   /// `wait` is the time in which the device had nothing to compute for want of halos; all else counts as compute.
@@ -52,10 +54,14 @@ class GpuSolver final : public Solver {
   std::string description() const;
   /// How halos travel and why so; empty on one rank.
   std::string transport() const;
+  /// Which cells are computed while halos travel; empty on one rank.
+  std::string overlap() const;
   /// To other ranks in one exchange.
   std::int64_t bytes_sent() const;
   /// Exchanges the halos of the present state; collective. Returns when all is queued.
   void exchange_halos();
+  /// A step, and when its stages began and ended, in seconds from its beginning.
+  std::vector<TimelineEntry> timed_step(double dt);
 
  private:
   class Implementation;

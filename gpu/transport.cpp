@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/nodes.hpp"
 
 namespace mhd::gpu {
 namespace {
@@ -42,44 +44,98 @@ class CrashGuard {
   std::array<struct sigaction, 3> former_{};
 };
 
-/// An exchange that has passed its trial; otherwise none, and on all ranks why. Throws Error(device) on all ranks where
-/// messages may still be under way, since then there is no going on.
-ChosenExchange tried_exchange(Transport transport, const HaloPlan& plan, const Layout& layout, int fields,
-                              const Comm& comm, std::uint64_t stress_seed) {
-  ChosenExchange tried;
-  std::string failure;
-  try {
-    tried.halo = std::make_unique<HaloExchange>(plan, layout, fields, comm, transport, stress_seed);
-  } catch (const Error& e) {
-    failure = e.what();
+/// What all ways have in common.
+struct Setting {
+  const RunConfig& run;
+  const HaloPlan& plan;
+  const Layout& layout;
+  int fields;
+  const Comm& comm;
+  Timeline& timeline;
+  TestOptions test;
+
+  template <class Choice>
+  std::unique_ptr<HaloExchange> exchange(const Choice& transport_of) const {
+    std::vector<Transport> transports;
+    for (const HaloMessage& message : plan.messages) transports.push_back(transport_of(message));
+    return std::make_unique<HaloExchange>(plan, layout, fields, comm, transports, timeline, test.stress_seed);
   }
-  tried.text = first_failure(failure, comm);
-  if (tried.text.empty()) {
-    std::string wrong;
+  /// An exchange that has passed its trial; otherwise none, and on all ranks why. Throws Error(device) on all ranks
+  /// where messages may still be under way, since then there is no going on.
+  template <class Choice>
+  ChosenExchange tried_exchange(const Choice& transport_of) const {
+    ChosenExchange tried;
+    std::string failure;
     try {
-      const CrashGuard guard;
-      wrong = tried.halo->trial();
+      tried.halo = exchange(transport_of);
     } catch (const Error& e) {
       failure = e.what();
     }
-    if (const std::string first = first_failure(failure, comm); !first.empty())
-      throw Error(
-          ExitCode::device,
-          "a trial of sending device memory failed: " + first + "; run.transport = \"host_staged\" does without",
-          ErrorScope::everywhere);
-    tried.text = first_failure(wrong, comm);
+    tried.text = comm.first_failure(failure);
+    if (tried.text.empty()) {
+      std::string wrong;
+      try {
+        const CrashGuard guard;
+        wrong = tried.halo->trial();
+      } catch (const Error& e) {
+        failure = e.what();
+      }
+      if (const std::string first = comm.first_failure(failure); !first.empty())
+        throw Error(
+            ExitCode::device,
+            "a trial of sending device memory failed: " + first + "; run.transport = \"host_staged\" does without",
+            ErrorScope::everywhere);
+      tried.text = comm.first_failure(wrong);
+    }
+    if (!tried.text.empty()) tried.halo.reset();
+    return tried;
   }
-  if (!tried.text.empty()) tried.halo.reset();
+};
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ExitCode::device, message, ErrorScope::everywhere); }
+
+ChosenExchange staged(const Setting& with, const std::string& why) {
+  if (with.run.require_cuda_aware)
+    fail("a CUDA-aware MPI is required, but halos would travel through host memory: " + why);
+  return {with.exchange([](const HaloMessage&) { return Transport::host_staged; }),
+          "through pinned host memory: " + why};
+}
+
+ChosenExchange mixed(const Setting& with, const std::string& says) {
+  const std::int64_t longest = with.run.rdma_threshold / static_cast<std::int64_t>(sizeof(double)) / with.fields;
+  ChosenExchange tried = with.tried_exchange([&](const HaloMessage& message) {
+    return message.cells <= longest ? Transport::cuda_aware : Transport::host_staged;
+  });
+  if (!tried.halo) fail(says + ", but a trial failed (" + tried.text + ")");
+  tried.text = "messages of up to " + std::to_string(with.run.rdma_threshold) +
+               " bytes by CUDA-aware MPI, longer ones through pinned host memory: as configured; " + says +
+               ", and a trial passed";
+  return tried;
+}
+
+/// Within nodes by CUDA IPC; between them by MPI, from device memory where it says that it takes that.
+ChosenExchange peers(const Setting& with, bool cuda_aware, const std::string& why) {
+  const Nodes nodes =
+      with.test.ranks_per_node > 0 ? Nodes(with.comm.size(), with.test.ranks_per_node) : Nodes(with.comm);
+  bool near = false, far = false;
+  for (const HaloMessage& message : with.plan.messages)
+    (nodes.same(message.neighbour, with.comm.rank()) ? near : far) = true;
+  if (with.comm.maximum(std::int64_t{near}) == 0) return {nullptr, "no neighbours share a node"};
+  far = with.comm.maximum(std::int64_t{far}) > 0;
+  const Transport between = cuda_aware ? Transport::cuda_aware : Transport::host_staged;
+  ChosenExchange tried = with.tried_exchange([&](const HaloMessage& message) {
+    return nodes.same(message.neighbour, with.comm.rank()) ? Transport::peer : between;
+  });
+  if (!tried.halo) return tried;
+  tried.text = "from device to device by CUDA IPC";
+  if (far)
+    tried.text += std::string(" within nodes, ") + (cuda_aware ? "by CUDA-aware MPI" : "through pinned host memory") +
+                  " between them";
+  tried.text += ": " + why + ", and a trial passed";
   return tried;
 }
 
 }  // namespace
-
-std::string first_failure(const std::string& mine, const Comm& comm) {
-  const std::int64_t failed = comm.minimum(std::int64_t{mine.empty() ? comm.size() : comm.rank()});
-  if (failed == comm.size()) return "";
-  return "on rank " + std::to_string(failed) + " " + comm.broadcast(mine, static_cast<int>(failed));
-}
 
 int cuda_support_of_mpi() {
   // Looked up at run time: MPICH and Open MPI have it, the former without a declaration where it was built without
@@ -92,46 +148,34 @@ int cuda_support_of_mpi() {
   return dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support") ? 0 : -1;
 }
 
-ChosenExchange choose_exchange(TransportChoice choice, bool required, const HaloPlan& plan, const Layout& layout,
-                               int fields, const Comm& comm, std::uint64_t stress_seed) {
-  const auto staged = [&](const std::string& why) -> ChosenExchange {
-    if (required)
-      throw Error(ExitCode::device, "a CUDA-aware MPI is required, but halos would travel through host memory: " + why,
-                  ErrorScope::everywhere);
-    return {std::make_unique<HaloExchange>(plan, layout, fields, comm, Transport::host_staged, stress_seed),
-            "through pinned host memory: " + why};
-  };
-  if (choice == TransportChoice::host_staged) return staged("as configured");
+ChosenExchange choose_exchange(const RunConfig& run, const HaloPlan& plan, const Layout& layout, int fields,
+                               const Comm& comm, Timeline& timeline, const TestOptions& test) {
+  const Setting with{run, plan, layout, fields, comm, timeline, test};
+  const TransportChoice choice = run.transport;
+  if (choice == TransportChoice::host_staged) return staged(with, "as configured");
   const std::int64_t support = comm.minimum(std::int64_t{cuda_support_of_mpi()});
-  const std::string says = support == 1   ? "MPI says that it takes device memory"
-                           : support == 0 ? "MPI says that it does not take device memory"
-                                          : "MPI does not say whether it takes device memory";
-  std::string without_mpi = says;
-  if (choice != TransportChoice::peer && (support == 1 || choice == TransportChoice::cuda_aware)) {
-    ChosenExchange tried = tried_exchange(Transport::cuda_aware, plan, layout, fields, comm, stress_seed);
+  std::string says = support == 1   ? "MPI says that it takes device memory"
+                     : support == 0 ? "MPI says that it does not take device memory"
+                                    : "MPI does not say whether it takes device memory";
+  if (choice == TransportChoice::mixed) return mixed(with, says);
+  if (choice == TransportChoice::cuda_aware || (choice == TransportChoice::automatic && support == 1)) {
+    ChosenExchange tried = with.tried_exchange([](const HaloMessage&) { return Transport::cuda_aware; });
     if (tried.halo) {
       tried.text = "by CUDA-aware MPI: " + says + ", and a trial with every neighbour passed";
       return tried;
     }
-    without_mpi += ", but a trial failed (" + tried.text + ")";
-    if (choice == TransportChoice::cuda_aware) throw Error(ExitCode::device, without_mpi, ErrorScope::everywhere);
+    says += ", but a trial failed (" + tried.text + ")";
+    if (choice == TransportChoice::cuda_aware) fail(says);
   }
+  const bool configured = choice == TransportChoice::peer;
   ChosenExchange tried;
-  if (required)
+  if (run.require_cuda_aware)
     tried.text = "a CUDA-aware MPI is required";
-  else if (!on_one_host(comm))
-    tried.text = "the ranks are not on one host";
   else
-    tried = tried_exchange(Transport::peer, plan, layout, fields, comm, stress_seed);
-  if (tried.halo) {
-    tried.text =
-        "from device to device by CUDA IPC: " + (choice == TransportChoice::peer ? "as configured" : without_mpi) +
-        ", and a trial passed";
-    return tried;
-  }
-  if (choice == TransportChoice::peer)
-    throw Error(ExitCode::device, "run.transport = \"peer\" is not possible: " + tried.text, ErrorScope::everywhere);
-  return staged(required ? without_mpi : without_mpi + "; CUDA IPC is not possible: " + tried.text);
+    tried = peers(with, configured && support == 1, configured ? "as configured" : says);
+  if (tried.halo) return tried;
+  if (configured) fail("run.transport = \"peer\" is not possible: " + tried.text);
+  return staged(with, run.require_cuda_aware ? says : says + "; CUDA IPC is not possible: " + tried.text);
 }
 
 }  // namespace mhd::gpu

@@ -10,6 +10,8 @@
 #include "core/regions.hpp"
 #include "gpu/halo.hpp"
 #include "gpu/layout.hpp"
+#include "gpu/test_options.hpp"
+#include "gpu/timeline.hpp"
 
 namespace mhd::gpu {
 
@@ -18,17 +20,14 @@ struct ChosenExchange {
   std::string text;  ///< how halos travel and why so, one line
 };
 
-/// Collective. `automatic` takes the first of cuda_aware, peer, host_staged that works. An MPI that knows nothing of
-/// CUDA crashes when it is given device memory, so that `automatic` tries it only where MPI says on all ranks that it
-/// takes it; `cuda_aware` tries in any case, and a crash then ends with a message. cuda_aware and peer are used only
-/// after a trial: numbers sent to every neighbour, from and to the memory that halos will use, have arrived. Throws
-/// Error(device) on all ranks where a message does not arrive; where what was asked for fails; and where `required` and
-/// MPI cannot have device memory.
-ChosenExchange choose_exchange(TransportChoice choice, bool required, const HaloPlan& plan, const Layout& layout,
-                               int fields, const Comm& comm, std::uint64_t stress_seed);
-
-/// Collective. On all ranks the first failure of any, with its rank; empty where there was none.
-std::string first_failure(const std::string& mine, const Comm& comm);
+/// Collective. `run.transport = "auto"` takes the first of cuda_aware, peer, host_staged that works. An MPI that knows
+/// nothing of CUDA crashes when it is given device memory, so that auto tries it only where MPI says on all ranks that
+/// it takes it; cuda_aware and mixed try in any case, and a crash then ends with a message. All but host_staged are
+/// used only after a trial: numbers sent to every neighbour, from and to the memory that halos will use, have arrived.
+/// Throws Error(device) on all ranks where a message does not arrive; where what was asked for fails; and where
+/// run.require_cuda_aware and MPI cannot have device memory. `timeline` must outlive the exchange.
+ChosenExchange choose_exchange(const RunConfig& run, const HaloPlan& plan, const Layout& layout, int fields,
+                               const Comm& comm, Timeline& timeline, const TestOptions& test = {});
 
 /// What MPI says: 1 yes, 0 no, -1 it cannot be asked.
 int cuda_support_of_mpi();

@@ -89,7 +89,8 @@ const ConfigNames<TransportChoice>& config_names(TransportChoice) {
   static const ConfigNames<TransportChoice> names{{"auto", TransportChoice::automatic},
                                                   {"cuda_aware", TransportChoice::cuda_aware},
                                                   {"host_staged", TransportChoice::host_staged},
-                                                  {"peer", TransportChoice::peer}};
+                                                  {"peer", TransportChoice::peer},
+                                                  {"mixed", TransportChoice::mixed}};
   return names;
 }
 const ConfigNames<Field>& config_names(Field) {

@@ -193,6 +193,11 @@ void add_run(std::vector<ConfigKey>& keys) {
   add("report_seconds", {"s", positive(), "Wall-clock time between progress lines."}, MHD_MEMBER(run.report_seconds));
   add("check_interval", {"1", between(1, 1e9), "Steps between checks for values that are not finite."},
       MHD_MEMBER(run.check_interval));
+  add("stall_timeout",
+      {"s", at_least(0),
+       "Wall-clock time without any progress after which the run is ended with a message: a rank is lost, or something "
+       "hangs. Longer than the longest output takes; 0: wait for ever."},
+      MHD_MEMBER(run.stall_timeout), KeyChange::restart);
   add("exchange_corners", {"", {}, "Also send the corners of the halo, which no stencil reads; for measurements."},
       MHD_MEMBER(run.exchange_corners), KeyChange::restart);
   add("oversubscribe", {"", {}, "Several ranks may share a GPU: slow, for tests."}, MHD_MEMBER(run.oversubscribe),
@@ -201,9 +206,13 @@ void add_run(std::vector<ConfigKey>& keys) {
       {"",
        {},
        "How halos travel between GPUs: \"cuda_aware\" gives MPI device memory, \"host_staged\" pinned host memory; "
-       "\"peer\" copies into the neighbour's device memory by CUDA IPC, on one host. \"auto\" takes cuda_aware where "
-       "MPI says that it takes device memory, else peer, each if a trial agrees; else host_staged."},
+       "\"peer\" writes into the neighbour's device memory by CUDA IPC within a node, and does as auto between nodes; "
+       "\"mixed\" gives MPI device memory for short messages and pinned host memory for long ones. \"auto\" takes "
+       "cuda_aware where MPI says that it takes device memory, else peer, each if a trial agrees; else host_staged."},
       MHD_MEMBER(run.transport), KeyChange::restart);
+  add("rdma_threshold",
+      {"B", at_least(0), "Length of the longest message that run.transport = \"mixed\" sends from device memory."},
+      MHD_MEMBER(run.rdma_threshold), KeyChange::restart);
   add("overlap", {"", {}, "Compute inner cells while halos travel between GPUs; off for measurements."},
       MHD_MEMBER(run.overlap), KeyChange::restart);
 }

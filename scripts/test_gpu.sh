@@ -2,7 +2,7 @@
 # Everything that needs a GPU, into one folder: scripts/test_gpu.sh [FOLDER]. Builds if needed, runs the gpu tests,
 # verifies every order and physics against the model solution, runs compute-sanitizer on small grids, and measures.
 # MHDSIM, GPU_TESTS and GPU_MPI_TESTS name programs that are already built, e.g. on a machine that cannot build; MPIEXEC
-# the launcher. Several ranks share a GPU where there are fewer: that tests the bits, not the speed.
+# the launcher; MHDSIM_CUDA_AWARE_MPI=1 says that its MPI takes device memory. Several ranks share a GPU where there are fewer: that tests the bits, not the speed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -71,20 +71,32 @@ done
 for ranks in 1 2 4 8; do
   step "gpu-mpi-tests-$ranks-ranks" "$launcher" -n "$ranks" "$GPU_MPI_TESTS"
 done
-for ranks in 2 4 8; do
-  for transport in auto host_staged; do
-    step "verify-6-full-$ranks-ranks-$transport" "$launcher" -n "$ranks" "$MHDSIM" verify \
-      "$(configuration 6 full "33, 40, 28")" --steps 3 --backend gpu --set run.oversubscribe=true \
-      --set "run.transport=\"$transport\""
+step gpu-mpi-tests-launch-blocking env CUDA_LAUNCH_BLOCKING=1 "$GPU_MPI_TESTS" "ten runs*"
+for ranks in 2 4 8 16; do
+  for transport in auto host_staged peer; do
+    for overlap in true false; do
+      step "verify-6-full-$ranks-ranks-$transport-overlap-$overlap" "$launcher" -n "$ranks" "$MHDSIM" verify \
+        "$(configuration 6 full "33, 40, 28")" --steps 3 --backend gpu --set run.oversubscribe=true \
+        --set "run.transport=\"$transport\"" --set run.overlap=$overlap --set run.exchange_corners=$overlap
+    done
   done
-  step "halo-$ranks-ranks" "$launcher" -n "$ranks" "$MHDSIM" bench halo --verify --cells 64 --oversubscribe
 done
+for ranks in 1 2 4; do
+  step "halo-verify-$ranks-ranks" "$launcher" -n "$ranks" "$MHDSIM" bench halo --verify --cells 64 --oversubscribe
+done
+python=${PYTHON:-python3}
+if "$python" -c 'import h5py, numpy' 2>/dev/null; then
+  step production-runs env MHDSIM="$MHDSIM" MPIEXEC="$launcher" "$python" tests/cli/gpu_production.py
+else
+  echo "skipped: production runs, for want of a python3 with h5py"
+fi
 gpus=$(nvidia-smi -L | wc -l)
-for ranks in 2 4 8; do
+for ranks in 1 2 4 8; do
   ((ranks <= gpus)) || continue
   for cells in 64 128 256 512; do
     step "bench-halo-$ranks-gpus-$cells" "$launcher" -n "$ranks" "$MHDSIM" bench halo --cells "$cells"
   done
+  step "timeline-$ranks-gpus" "$launcher" -n "$ranks" "$MHDSIM" bench halo --cells 256 --timeline
 done
 
 if command -v compute-sanitizer >/dev/null; then
@@ -92,6 +104,12 @@ if command -v compute-sanitizer >/dev/null; then
     for order in 2 6 8; do
       step "$tool-$order" compute-sanitizer --tool "$tool" --error-exitcode 9 \
         "$MHDSIM" verify "$(configuration "$order" full "34, 17, 9")" --steps 1 --backend gpu
+    done
+    # One rank that exchanges with itself goes through all stages of the pipeline.
+    for transport in host_staged peer cuda_aware; do
+      [[ $transport != cuda_aware || -n ${MHDSIM_CUDA_AWARE_MPI:-} ]] || continue
+      step "$tool-exchange-$transport" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "$MHDSIM" bench halo --cells 36 --steps 2 --transport "$transport"
     done
     step "$tool-hydro" compute-sanitizer --tool "$tool" --error-exitcode 9 \
       "$MHDSIM" verify "$(configuration 6 entropy-hydro "34, 17, 9")" --steps 1 --backend gpu

@@ -14,6 +14,7 @@
 #include "core/solver_cpu.hpp"
 #include "gpu/device.hpp"
 #include "tests/catch.hpp"
+#include "tests/gpu_runs.hpp"
 
 using namespace mhd;
 
@@ -28,23 +29,6 @@ bool have_device() {
     return false;
   }();
   return present;
-}
-
-Config make_config(Int3 cells, int order, bool magnetic, bool entropy) {
-  Config c;
-  c.grid.cells = cells;
-  c.grid.order = order;
-  c.grid.size = {1.0 * cells.x, 1.1 * cells.y, 0.9 * cells.z};
-  c.physics.magnetic = magnetic;
-  c.physics.equation_of_state = entropy ? EquationOfState::ideal_gas : EquationOfState::isothermal;
-  c.physics.viscosity = 0.02;
-  c.physics.bulk_viscosity = 0.01;
-  c.physics.viscosity_kind = order % 4 == 0 ? ViscosityKind::nu_const : ViscosityKind::rho_nu_const;
-  c.physics.resistivity = magnetic ? 0.03 : 0;
-  c.physics.conduction = entropy ? 0.05 : 0;
-  c.physics.conduction_kind = order % 4 == 0 ? ConductionKind::k_const : ConductionKind::chi_const;
-  if (magnetic) c.physics.external_field = {0.1, -0.2, 0.3};
-  return c;
 }
 
 /// Values in [-0.3, 0.3) that depend on slot and cell, without symmetry.
@@ -96,7 +80,7 @@ TEST_CASE("state, Courant rate and diagnostics have the bits of the CPU solver",
     for (bool magnetic : {false, true})
       for (bool entropy : {false, true})
         for (Int3 cells : shapes) {
-          const Config config = make_config(cells, order, magnetic, entropy);
+          const Config config = gpu_test_config(cells, order, magnetic, entropy);
           const Decomposition whole(Grid(config.grid), 1);
           CpuSolver cpu(config, whole, Comm());
           initialise(cpu, config);
@@ -127,7 +111,7 @@ TEST_CASE("state, Courant rate and diagnostics have the bits of the CPU solver",
 
 TEST_CASE("a run repeats itself bit for bit", "[gpu]") {
   if (!have_device()) return;
-  const Config config = make_config({96, 80, 72}, 6, true, true);
+  const Config config = gpu_test_config({96, 80, 72}, 6, true, true);
   const Decomposition whole(Grid(config.grid), 1);
   GpuSolver first(config, whole, Comm());
   initialise(first, config);
@@ -142,7 +126,7 @@ TEST_CASE("a run repeats itself bit for bit", "[gpu]") {
 
 TEST_CASE("a value that is not finite is reported once, and the Courant rate is NaN", "[gpu]") {
   if (!have_device()) return;
-  const Config config = make_config({40, 20, 12}, 6, true, true);
+  const Config config = gpu_test_config({40, 20, 12}, 6, true, true);
   const Decomposition whole(Grid(config.grid), 1);
   GpuSolver device(config, whole, Comm());
   initialise(device, config);
@@ -162,7 +146,7 @@ TEST_CASE("a value that is not finite is reported once, and the Courant rate is 
 
 TEST_CASE("captured fields keep their values while further steps run", "[gpu]") {
   if (!have_device()) return;
-  const Config config = make_config({40, 20, 12}, 6, true, true);
+  const Config config = gpu_test_config({40, 20, 12}, 6, true, true);
   const Decomposition whole(Grid(config.grid), 1);
   GpuSolver device(config, whole, Comm());
   initialise(device, config);
@@ -178,11 +162,11 @@ TEST_CASE("captured fields keep their values while further steps run", "[gpu]") 
 
 TEST_CASE("the prediction of device memory is right within two percent", "[gpu]") {
   if (!have_device()) return;
-  const Config config = make_config({250, 131, 127}, 6, true, true);
+  const Config config = gpu_test_config({250, 131, 127}, 6, true, true);
   const Decomposition whole(Grid(config.grid), 1);
   {
-    const GpuSolver warm_up(make_config({8, 8, 8}, 6, true, true),
-                            Decomposition(Grid(make_config({8, 8, 8}, 6, true, true).grid), 1), Comm());
+    const GpuSolver warm_up(gpu_test_config({8, 8, 8}, 6, true, true),
+                            Decomposition(Grid(gpu_test_config({8, 8, 8}, 6, true, true).grid), 1), Comm());
   }
   const double before = static_cast<double>(gpu::device_info(0).free_bytes);
   const GpuSolver device(config, whole, Comm());
@@ -194,7 +178,7 @@ TEST_CASE("the prediction of device memory is right within two percent", "[gpu]"
 
 TEST_CASE("a grid that does not fit is refused with the number of GPUs that would hold it", "[gpu]") {
   if (!have_device()) return;
-  const Config config = make_config({4000, 4000, 4000}, 6, true, true);
+  const Config config = gpu_test_config({4000, 4000, 4000}, 6, true, true);
   const Decomposition whole(Grid(config.grid), 1);
   std::string message;
   try {
@@ -207,6 +191,6 @@ TEST_CASE("a grid that does not fit is refused with the number of GPUs that woul
 }
 
 TEST_CASE("1000^3 cells of full MHD fit into 141 GB", "[gpu]") {
-  const Config config = make_config({1000, 1000, 1000}, 6, true, true);
+  const Config config = gpu_test_config({1000, 1000, 1000}, 6, true, true);
   CHECK(gpu::device_bytes(Decomposition(Grid(config.grid), 1), 0, config.physics.fields()) < 141e9);
 }

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/initial.hpp"
+#include "core/nodes.hpp"
 #include "core/regions.hpp"
 #include "core/solver_cpu.hpp"
 #include "gpu/device.hpp"
@@ -18,6 +20,7 @@
 #include "gpu/solver_gpu.hpp"
 #include "gpu/transport.hpp"
 #include "tests/catch.hpp"
+#include "tests/gpu_runs.hpp"
 
 using namespace mhd;
 
@@ -28,7 +31,7 @@ bool have_device(const Comm& comm) {
   std::string why = "the driver reports none";
   static const bool present = [&] {
     const bool found = comm.minimum(std::int64_t{gpu::device_count(&why)}) > 0;
-    if (found) gpu::select_device(gpu::node_local_rank(comm), comm.size(), true);
+    if (found) gpu::select_device(Nodes(comm).local_rank(comm.rank()), comm.size(), true);
     if (!found && comm.root()) std::printf("skipped: no GPU here (%s)\n", why.c_str());
     return found;
   }();
@@ -40,27 +43,8 @@ bool have_device(const Comm& comm) {
 std::vector<TransportChoice> transports() {
   std::vector<TransportChoice> list = {TransportChoice::host_staged, TransportChoice::peer};
   if (gpu::cuda_support_of_mpi() == 1 || std::getenv("MHDSIM_TEST_CUDA_AWARE"))
-    list.push_back(TransportChoice::cuda_aware);
+    list.insert(list.end(), {TransportChoice::cuda_aware, TransportChoice::mixed});
   return list;
-}
-
-Config make_config(Int3 cells, int order, bool magnetic = true, bool entropy = true) {
-  Config c;
-  c.grid.cells = cells;
-  c.grid.order = order;
-  c.grid.size = {1.0 * cells.x, 1.1 * cells.y, 0.9 * cells.z};
-  c.physics.magnetic = magnetic;
-  c.physics.equation_of_state = entropy ? EquationOfState::ideal_gas : EquationOfState::isothermal;
-  c.physics.viscosity = 0.02;
-  c.physics.bulk_viscosity = 0.01;
-  c.physics.viscosity_kind = ViscosityKind::rho_nu_const;
-  c.physics.resistivity = magnetic ? 0.03 : 0;
-  c.physics.conduction = entropy ? 0.05 : 0;
-  if (magnetic) c.physics.external_field = {0.1, -0.2, 0.3};
-  c.initial.kind = InitialKind::random;
-  c.initial.low = -0.3;
-  c.initial.high = 0.3;
-  return c;
 }
 
 void initialise(Solver& solver, const Config& config, const Box& box) {
@@ -87,9 +71,22 @@ std::int64_t different_values(Solver& part, Solver& whole, const Box& box, int s
   return different;
 }
 
+/// Ways to cut a subdomain, in turn: tests do not measure which is fastest.
+Int3 next_cut() {
+  static int count = 0;
+  const Int3 cuts[] = {{1, 1, 1}, {32, 6, 8}, {32, 6, 1}, {16, 12, 8}, {1, 1, 8}};
+  return cuts[count++ % std::size(cuts)];
+}
+
 bool feasible(const Config& config, int ranks) {
   const auto counts = feasible_rank_counts(Grid(config.grid), ranks);
   return std::find(counts.begin(), counts.end(), ranks) != counts.end();
+}
+
+/// The decomposition of a run. One rank exchanges with itself along all axes: through the same messages and stages.
+Decomposition exchanging(const Config& config, const Comm& comm) {
+  const Decomposition decomposition(Grid(config.grid), comm.size(), config.grid.decomposition);
+  return comm.size() == 1 ? decomposition.exchanging({true, true, true}) : decomposition;
 }
 
 /// All decompositions into this number of subdomains that are thick enough.
@@ -111,18 +108,21 @@ std::vector<Int3> decompositions(const Config& config, int ranks) {
 
 /// Steps on both, with a Courant rate and diagnostics in between, as a run does.
 void check_against_cpu(const Config& config, GpuOptions options, const Comm& comm, CpuSolver& reference, int steps) {
-  const Decomposition decomposition(Grid(config.grid), comm.size(), config.grid.decomposition);
+  if (!options.test.cut) options.test.cut = next_cut();
+  const Decomposition decomposition = exchanging(config, comm);
   const Box box = decomposition.box(comm.rank());
-  INFO(to_string(config.grid.cells) << ", order " << config.grid.order << ", subdomains "
-                                    << to_string(decomposition.subdomains()) << ", transport "
+  INFO(to_string(config.grid.cells) << ", cut " << to_string(*options.test.cut) << ", order " << config.grid.order
+                                    << ", subdomains " << to_string(decomposition.subdomains()) << ", transport "
                                     << static_cast<int>(config.run.transport) << ", corners "
                                     << config.run.exchange_corners << ", overlap " << options.overlap << ", delays "
-                                    << options.stress_seed);
+                                    << options.test.stress_seed);
   GpuSolver device(config, decomposition, comm, options);
   initialise(device, config, box);
   for (int step = 0; step < steps; ++step) {
     if (step == 1) device.courant_rate();
+    if (step == 2) device.start_diagnostics();
     device.step(0.01);
+    if (step == 2) device.finish_diagnostics();
   }
   CHECK(device.finite());
   CHECK(different_values(device, reference, box, config.physics.fields().count()) == 0);
@@ -147,7 +147,7 @@ TEST_CASE("several ranks have the bits of one, for every transport and decomposi
   // Sizes that divide unevenly; subdomains down to less than two radii, where all is outer; 3 inner cells; large ones.
   const Int3 grids[] = {{40, 37, 50}, {23, 26, 25}, {70, 33, 29}};
   for (const Int3 cells : grids) {
-    Config config = make_config(cells, 6);
+    Config config = gpu_test_config(cells, 6);
     CpuSolver reference = advanced_on_cpu(config, 3);
     for (const Int3 parts : decompositions(config, comm.size()))
       for (const TransportChoice transport : transports())
@@ -166,7 +166,7 @@ TEST_CASE("several ranks have the bits of one, for every order and physics", "[g
   for (const int order : {2, 4, 6, 8})
     for (const bool magnetic : {true, false})
       for (const bool entropy : {true, false}) {
-        Config config = make_config({35, 34, 36}, order, magnetic, entropy);
+        Config config = gpu_test_config({35, 34, 36}, order, magnetic, entropy);
         if (!feasible(config, comm.size())) continue;
         CpuSolver reference = advanced_on_cpu(config, 2);
         for (const bool tensor_copies : {true, false})
@@ -178,7 +178,7 @@ TEST_CASE("axes of one cell", "[gpu_mpi]") {
   const Comm comm(MPI_COMM_WORLD);
   if (!have_device(comm)) return;
   for (const Int3 cells : {Int3{40, 40, 1}, Int3{1, 40, 40}, Int3{40, 1, 40}, Int3{1, 1, 40}, Int3{64, 1, 1}}) {
-    const Config config = make_config(cells, 6);
+    const Config config = gpu_test_config(cells, 6);
     if (!feasible(config, comm.size())) continue;
     CpuSolver reference = advanced_on_cpu(config, 3);
     check_against_cpu(config, {}, comm, reference, 3);
@@ -188,7 +188,7 @@ TEST_CASE("axes of one cell", "[gpu_mpi]") {
 TEST_CASE("delays before every pack, send, unpack and segment change no bit", "[gpu_mpi]") {
   const Comm comm(MPI_COMM_WORLD);
   if (!have_device(comm)) return;
-  Config config = make_config({42, 40, 44}, 6);
+  Config config = gpu_test_config({42, 40, 44}, 6);
   CpuSolver reference = advanced_on_cpu(config, 8);
   std::uint64_t seed = 1;
   for (const Int3 parts : decompositions(config, comm.size()))
@@ -197,48 +197,140 @@ TEST_CASE("delays before every pack, send, unpack and segment change no bit", "[
         config.grid.decomposition = parts;
         config.run.transport = transport;
         config.run.exchange_corners = seed % 2 == 0;
-        check_against_cpu(config, {.overlap = overlap, .stress_seed = seed++}, comm, reference, 8);
+        check_against_cpu(config, {.overlap = overlap, .test = {.stress_seed = seed++}}, comm, reference, 8);
       }
 }
 
 TEST_CASE("without an exchange of halos the bits differ", "[gpu_mpi]") {
   const Comm comm(MPI_COMM_WORLD);
-  if (!have_device(comm) || comm.size() == 1) return;
-  const Config config = make_config({40, 37, 50}, 6);
+  if (!have_device(comm)) return;
+  const Config config = gpu_test_config({40, 37, 50}, 6);
   CpuSolver reference = advanced_on_cpu(config, 3);
-  const Decomposition decomposition(Grid(config.grid), comm.size());
+  const Decomposition decomposition = exchanging(config, comm);
   GpuSolver device(config, decomposition, comm, {.exchange = false});
   initialise(device, config, decomposition.box(comm.rank()));
   for (int step = 0; step < 3; ++step) device.step(0.01);
   CHECK(different_values(device, reference, decomposition.box(comm.rank()), 8) > 0);
 }
 
+TEST_CASE("Courant rate and diagnostics have the bits of one rank, also while a step is under way", "[gpu_mpi]") {
+  const Comm comm(MPI_COMM_WORLD);
+  if (!have_device(comm)) return;
+  Config config = gpu_test_config({42, 37, 50}, 6);
+  CpuSolver reference = advanced_on_cpu(config, 0);
+  const double rate = reference.courant_rate();
+  const DiagnosticSums expected = reference.diagnostics();
+  for (const TransportChoice transport : transports())
+    for (const bool rate_first : {true, false}) {
+      config.run.transport = transport;
+      const Decomposition decomposition = exchanging(config, comm);
+      GpuSolver device(config, decomposition, comm, {.test = {.stress_seed = 11, .cut = next_cut()}});
+      initialise(device, config, decomposition.box(comm.rank()));
+      if (rate_first) CHECK(comm.maximum(device.courant_rate()) == rate);
+      device.start_diagnostics();
+      device.step(0.01);
+      DiagnosticSums sums = device.finish_diagnostics();
+      sums.reduce(comm);
+      CHECK(diagnostic_values(config.physics.fields(), sums, config.grid.cells.product()) ==
+            diagnostic_values(config.physics.fields(), expected, config.grid.cells.product()));
+    }
+}
+
 TEST_CASE("device memory is constant over many steps", "[gpu_mpi]") {
   const Comm comm(MPI_COMM_WORLD);
   if (!have_device(comm)) return;
+  const int steps = comm.size() <= 2 ? 10000 : 200;  // more ranks share devices, which is slow
   for (const TransportChoice transport : transports()) {
-    Config config = make_config({40, 37, 50}, 6);
+    Config config = gpu_test_config({40, 37, 50}, 6);
     config.run.transport = transport;
-    const Decomposition decomposition(Grid(config.grid), comm.size());
-    GpuSolver device(config, decomposition, comm);
+    const Decomposition decomposition = exchanging(config, comm);
+    GpuSolver device(config, decomposition, comm, {.test = {.cut = Int3{1, 1, 1}}});
     initialise(device, config, decomposition.box(comm.rank()));
     const auto free_bytes = [&] {
       device.synchronize();
       comm.barrier();
       return gpu::current_device().free_bytes;
     };
-    for (int step = 0; step < 20; ++step) device.step(1e-6);
+    for (int step = 0; step < 20; ++step) device.step(1e-9);
     const std::size_t before = free_bytes();
-    for (int step = 0; step < 200; ++step) device.step(1e-6);
+    for (int step = 0; step < steps; ++step) device.step(1e-9);
     CHECK(free_bytes() == before);
+    CHECK(device.finite());
   }
+}
+
+TEST_CASE("where nodes are several, peers are those of the node and MPI brings the rest", "[gpu_mpi]") {
+  const Comm comm(MPI_COMM_WORLD);
+  if (!have_device(comm) || comm.size() < 4) return;
+  Config config = gpu_test_config({40, 37, 50}, 6);
+  config.run.transport = TransportChoice::peer;
+  CpuSolver reference = advanced_on_cpu(config, 3);
+  const GpuOptions pretended{.test = {.stress_seed = 3, .ranks_per_node = 2}};
+  check_against_cpu(config, pretended, comm, reference, 3);
+  const Decomposition decomposition = exchanging(config, comm);
+  const std::string text = GpuSolver(config, decomposition, comm, pretended).transport();
+  CHECK(text.find(gpu::cuda_support_of_mpi() == 1
+                      ? "within nodes, by CUDA-aware MPI between"
+                      : "within nodes, through pinned host memory between") != std::string::npos);
+  std::string refusal;
+  try {
+    const GpuSolver alone(config, decomposition, comm, {.test = {.ranks_per_node = 1}});
+  } catch (const Error& e) {
+    refusal = e.what();
+  }
+  CHECK(refusal.find("no neighbours share a node") != std::string::npos);
+}
+
+TEST_CASE("the fastest cut is found by a trial, which leaves no trace", "[gpu_mpi]") {
+  const Comm comm(MPI_COMM_WORLD);
+  if (!have_device(comm)) return;
+  const Config config = gpu_test_config({70, 40, 45}, 6);
+  CpuSolver reference = advanced_on_cpu(config, 3);
+  const Decomposition decomposition = exchanging(config, comm);
+  const Box box = decomposition.box(comm.rank());
+  GpuSolver device(config, decomposition, comm);
+  initialise(device, config, box);
+  for (int step = 0; step < 3; ++step) device.step(0.01);
+  CHECK(device.finite());
+  CHECK(different_values(device, reference, box, config.physics.fields().count()) == 0);
+  CHECK(device.overlap().find("fastest of ") != std::string::npos);
+}
+
+TEST_CASE("ten runs have the same bits, with delays or without", "[gpu_mpi]") {
+  const Comm comm(MPI_COMM_WORLD);
+  if (!have_device(comm)) return;
+  const Config config = gpu_test_config({70, 40, 45}, 6);
+  CpuSolver reference = advanced_on_cpu(config, 20);
+  for (std::uint64_t repetition = 0; repetition < 10; ++repetition)
+    check_against_cpu(config, {.test = {.stress_seed = repetition % 2 == 0 ? 0 : 100 + repetition}}, comm, reference,
+                      20);
+}
+
+TEST_CASE("the stages of a step are recorded", "[gpu_mpi]") {
+  const Comm comm(MPI_COMM_WORLD);
+  if (!have_device(comm)) return;
+  const Config config = gpu_test_config({70, 40, 45}, 6);
+  const Decomposition decomposition = exchanging(config, comm);
+  GpuSolver device(config, decomposition, comm, {.test = {.cut = Int3{1, 1, 1}}});
+  initialise(device, config, decomposition.box(comm.rank()));
+  device.timed_step(1e-6);
+  std::map<std::string, int> count;
+  for (const TimelineEntry& stage : device.timed_step(1e-6)) {
+    CHECK(stage.begin >= 0);
+    CHECK(stage.end >= stage.begin);
+    ++count[stage.name.substr(0, stage.name.find_last_not_of(" 0123456789") + 1)];
+  }
+  for (const char* stage : {"pack", "inner"}) CHECK(count[stage] == 3);
+  CHECK(count["outer"] % 3 == 0);
+  CHECK(count["outer"] > 0);
+  CHECK(count["send to"] == count["unpack from"]);
 }
 
 TEST_CASE("the transport that was chosen is told, with the reason", "[gpu_mpi]") {
   const Comm comm(MPI_COMM_WORLD);
-  if (!have_device(comm) || comm.size() == 1) return;
-  Config config = make_config({40, 37, 50}, 6);
-  const Decomposition decomposition(Grid(config.grid), comm.size());
+  if (!have_device(comm)) return;
+  Config config = gpu_test_config({40, 37, 50}, 6);
+  const Decomposition decomposition = exchanging(config, comm);
   config.run.transport = TransportChoice::host_staged;
   CHECK(GpuSolver(config, decomposition, comm).transport() == "through pinned host memory: as configured");
   config.run.require_cuda_aware = true;
@@ -267,17 +359,22 @@ TEST_CASE("every halo value arrives where it belongs, for random grids and many 
     return static_cast<int>((state >> 33) % static_cast<std::uint64_t>(below));
   };
   for (int trial = 0; trial < 12; ++trial) {
-    const Config config = make_config({1 + random(60), 1 + random(60), 1 + random(60)}, 2 + 2 * random(4));
+    const int shortest = comm.size() == 1 ? 4 : 1;  // an axis must hold as many cells as a stencil reads
+    Config config =
+        gpu_test_config({shortest + random(60), shortest + random(60), shortest + random(60)}, 2 + 2 * random(4));
     const std::vector<Int3> possible = decompositions(config, comm.size());
     if (possible.empty()) continue;
     const Int3 parts = possible[static_cast<std::size_t>(random(static_cast<int>(possible.size())))];
-    const Decomposition decomposition(Grid(config.grid), comm.size(), parts);
+    config.grid.decomposition = parts;
+    const Decomposition decomposition = exchanging(config, comm);
     for (const TransportChoice transport : transports())
       for (const bool corners : {false, true}) {
+        config.run.transport = transport;
+        config.run.exchange_corners = corners;
         INFO(to_string(config.grid.cells) << ", order " << config.grid.order << ", subdomains " << to_string(parts)
                                           << ", transport " << static_cast<int>(transport));
         const gpu::HaloCheck check =
-            gpu::check_halos(decomposition, comm, 8, corners, transport, 30, trial % 2 == 0 ? 0 : 77);
+            gpu::check_halos(decomposition, comm, 8, config.run, 30, {.stress_seed = trial % 2 == 0 ? 0u : 77u});
         CHECK(check.wrong == 0);
         CHECK(check.values > 0);
       }

@@ -7,7 +7,9 @@
 #include <limits>
 #include <string>
 
+#include "core/config.hpp"
 #include "core/error.hpp"
+#include "core/nodes.hpp"
 #include "core/philox.hpp"
 #include "tests/catch.hpp"
 
@@ -213,7 +215,7 @@ TEST_CASE("an exchange that an exception ends takes nothing down with it", "[hal
   MPI_Comm own = MPI_COMM_NULL;
   REQUIRE(MPI_Comm_dup(MPI_COMM_WORLD, &own) == MPI_SUCCESS);
   {
-    HaloMessages unanswered(plan, 2, Comm(own), HaloMessages::Travel::incoming, 1000);
+    HaloMessages unanswered = HaloMessages::on_host(plan, 2, Comm(own), HaloMessages::Travel::incoming, 1000);
     unanswered.start_all();
   }
   CHECK(faults(comm, grid, decomposition.subdomains(), 2, false) == 0);
@@ -245,6 +247,33 @@ TEST_CASE("reductions over ranks are exact and see NaN", "[comm]") {
   const Comm alone;
   CHECK(alone.maximum(-2.0) == -2.0);
   CHECK(alone.sum(std::int64_t{3}) == 3);
+}
+
+TEST_CASE("the failure of the lowest rank that failed is told to all", "[comm]") {
+  const Comm comm(MPI_COMM_WORLD);
+  CHECK(comm.first_failure("").empty());
+  const int last = comm.size() - 1;
+  CHECK(comm.first_failure(comm.rank() == last ? "something broke" : "") ==
+        "on rank " + std::to_string(last) + " something broke");
+  CHECK(comm.first_failure("number " + std::to_string(comm.rank())) == "on rank 0 number 0");
+}
+
+TEST_CASE("the nodes of ranks are found, and pretended ones are as asked", "[comm]") {
+  const Comm comm(MPI_COMM_WORLD);
+  const Nodes here(comm);  // tests run on one node
+  CHECK(here.count() == 1);
+  CHECK(here.contiguous());
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    CHECK(here.same(0, rank));
+    CHECK(here.local_rank(rank) == rank);
+  }
+  const Nodes pairs(5, 2);
+  CHECK(pairs.count() == 3);
+  CHECK(pairs.contiguous());
+  CHECK(pairs.same(2, 3));
+  CHECK_FALSE(pairs.same(1, 2));
+  CHECK(pairs.local_rank(3) == 1);
+  CHECK(pairs.local_rank(4) == 0);
 }
 
 TEST_CASE("texts are broadcast and gathered", "[comm]") {

@@ -1,6 +1,7 @@
 // The CPU solver equals the model solution bit for bit, on any number of ranks, and its series do not depend on them.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -66,12 +67,13 @@ std::int64_t differing_cells(CpuSolver& solver, const ModelSolution& model, cons
   return count;
 }
 
-void check_against_model(const Config& config, int steps) {
+/// `axes`: along which ranks that hold an axis alone exchange with themselves.
+void check_against_model(const Config& config, int steps, const std::array<bool, 3>& axes = {}) {
   const Comm comm(MPI_COMM_WORLD);
   const Grid grid(config.grid);
   const auto feasible = feasible_rank_counts(grid, comm.size());
   if (std::find(feasible.begin(), feasible.end(), comm.size()) == feasible.end()) return;
-  const Decomposition decomposition(grid, comm.size(), config.grid.decomposition);
+  const Decomposition decomposition = Decomposition(grid, comm.size(), config.grid.decomposition).exchanging(axes);
   const Box box = decomposition.box(comm.rank());
   CpuSolver solver(config, decomposition, comm);
   CpuSolver alone(config, Decomposition(grid, 1), Comm());
@@ -137,6 +139,15 @@ TEST_CASE("The solver equals the model for every forced decomposition of these r
       Config config = rough_config({27, 25, 26}, 6, {true, true}, 0);
       config.grid.decomposition = Int3{x, y, ranks / (x * y)};
       check_against_model(config, 1);
+    }
+}
+
+TEST_CASE("The solver equals the model where ranks exchange with themselves") {
+  for (const bool corners : {false, true})
+    for (const std::array<bool, 3>& axes : {std::array{true, true, true}, {true, false, false}, {false, true, true}}) {
+      Config config = rough_config({16, 17, 19}, 6, {true, true}, 0);
+      config.run.exchange_corners = corners;
+      check_against_model(config, 2, axes);
     }
 }
 

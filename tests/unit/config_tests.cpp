@@ -94,6 +94,8 @@ checkpoints_kept = 3
 backend = "cpu"
 report_seconds = 0.5
 check_interval = 3
+stall_timeout = 60
+rdma_threshold = 1024
 exchange_corners = true
 oversubscribe = true
 transport = "host_staged"
@@ -172,6 +174,8 @@ TEST_CASE("every key reaches its member", "[config]") {
   CHECK(c.run.backend == Backend::cpu);
   CHECK(c.run.report_seconds == 0.5);
   CHECK(c.run.check_interval == 3);
+  CHECK(c.run.stall_timeout == 60);
+  CHECK(c.run.rdma_threshold == 1024);
   CHECK(c.run.exchange_corners);
   CHECK(c.run.oversubscribe);
   CHECK(c.run.transport == TransportChoice::host_staged);

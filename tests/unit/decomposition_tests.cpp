@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/config.hpp"
 #include "core/error.hpp"
 #include "tests/catch.hpp"
 
@@ -156,13 +157,33 @@ TEST_CASE("ranks follow the Morton curve", "[decomposition]") {
 TEST_CASE("neighbours are periodic and mutual", "[decomposition]") {
   const Decomposition decomposition(make_grid({40, 40, 40}, 6), 12, Int3{3, 2, 2});
   for (int rank = 0; rank < 12; ++rank)
-    for (Int3 direction : message_directions({2, 2, 2}, true)) {
+    for (Int3 direction : message_directions({true, true, true}, true)) {
       const int neighbour = decomposition.neighbour(rank, direction);
       CHECK(neighbour != rank);
       CHECK(decomposition.neighbour(neighbour, Int3{} - direction) == rank);
     }
   CHECK(decomposition.rank_at({-1, 0, 0}) == decomposition.rank_at({2, 0, 0}));
   CHECK(decomposition.rank_at({0, 2, -2}) == decomposition.rank_at({0, 0, 0}));
+}
+
+TEST_CASE("a rank can exchange with itself along axes that it holds alone", "[decomposition]") {
+  const Decomposition one(make_grid({40, 1, 12}, 6), 1);
+  CHECK_FALSE(one.exchanges());
+  const Decomposition with_itself = one.exchanging({true, true, true});
+  CHECK(with_itself.exchanges());
+  CHECK(with_itself.split(0));
+  CHECK_FALSE(with_itself.split(1));  // inactive
+  CHECK(with_itself.split(2));
+  CHECK(with_itself.neighbour(0, {1, 0, -1}) == 0);
+  CHECK(with_itself.halo_cells(0) == 2 * 3 * 12 + 2 * 3 * 40 + 4 * 3 * 3);
+  CHECK(one.exchanging({false, false, true}).halo_cells(0) == 2 * 3 * 40);
+  try {
+    Decomposition(make_grid({40, 2, 12}, 6), 1).exchanging({true, true, true});
+    FAIL("2 cells hold no halo of 3");
+  } catch (const Error& e) {
+    CHECK(e.code() == ExitCode::launch);
+    CHECK(std::string(e.what()).find("halos along y cannot travel by message: there are 2 cells") != std::string::npos);
+  }
 }
 
 TEST_CASE("too thin a subdomain is refused with the rank counts that fit", "[decomposition]") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/coefficients.hpp"
+#include "core/config.hpp"
 #include "core/derivatives.hpp"
 #include "tests/catch.hpp"
 

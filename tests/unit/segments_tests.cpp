@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/box.hpp"
+#include "core/config.hpp"
 #include "core/decomposition.hpp"
 #include "tests/catch.hpp"
 
@@ -91,8 +92,9 @@ std::vector<Int3> stencil(const Grid& grid) {
 }
 
 /// What is wrong with the segments of this plan, found cell by cell; empty if nothing is.
-std::string fault_of(const HaloPlan& plan, const Grid& grid) {
-  const SegmentPlan segments(plan);
+std::string fault_of(const HaloPlan& plan, const Grid& grid, Int3 tile = {1, 1, 1}) {
+  const SegmentPlan segments(plan, tile);
+  const bool thin = tile == Int3{1, 1, 1};
   const Labels origin = origins(plan);
   const std::vector<Int3> offsets = stencil(grid);
   std::string fault;
@@ -122,7 +124,11 @@ std::string fault_of(const HaloPlan& plan, const Grid& grid) {
     if (outer.box.empty()) return "an empty outer segment";
     for_each_cell(outer.box, [&](Int3 c) { ++computed[c]; });
     if (reads(outer.box, each) != outer.reads) return "an outer segment reads other halo segments than it says";
-    if (!each) return "an outer segment has cells that could be inner ones";
+    if (!each && thin) return "an outer segment has cells that could be inner ones";
+    if (outer.reads == 0) return "an outer segment that could be inner cells";
+    for (int axis = 0; axis < 3; ++axis)
+      if (outer.box.lower[axis] % tile[axis] != 0 && outer.box.upper[axis] != plan.cells[axis])
+        return "a segment that neither begins at a tile nor ends with the subdomain";
     std::uint32_t messages = 0;
     for (std::size_t s = 0; s < plan.segments.size(); ++s)
       if (outer.reads >> s & 1) messages |= std::uint32_t{1} << plan.segments[s].message;
@@ -175,6 +181,8 @@ TEST_CASE("outer segments and inner box hold each cell once and read what they s
                 INFO(to_string(cells) << " cells, order " << order << ", ranks " << to_string(ranks) << ", rank "
                                       << rank << ", corners " << corners);
                 REQUIRE(fault_of(plan, grid) == "");
+                REQUIRE(fault_of(plan, grid, {4, 3, 2}) == "");
+                REQUIRE(fault_of(plan, grid, {1, 2, 5}) == "");
                 ++plans;
               }
             }
@@ -204,6 +212,24 @@ TEST_CASE("z slabs come first and are whole, then y, then x slabs", "[segments]"
   REQUIRE(plan.outer.size() == expected.size());
   for (std::size_t n = 0; n < expected.size(); ++n) CHECK(plan.outer[n].box == expected[n]);
   CHECK(plan.inner == Box{{3, 3, 3}, {13, 17, 21}});
+}
+
+TEST_CASE("with tiles the segments have as many tiles as the subdomain", "[segments]") {
+  const Int3 tile{32, 6, 8};
+  const auto tiles = [&](const Box& box) {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < 3; ++axis) count *= (box.size()[axis] + tile[axis] - 1) / tile[axis];
+    return box.empty() ? 0 : count;
+  };
+  for (int n = 12; n < 150; ++n) {
+    const Decomposition cube(make_grid({2 * n, 2 * n + 1, 2 * n}, 6), 8, Int3{2, 2, 2});
+    const HaloPlan plan(cube, 0);
+    const SegmentPlan segments(plan, tile);
+    std::int64_t sum = tiles(segments.inner);
+    for (const OuterSegment& outer : segments.outer) sum += tiles(outer.box);
+    CAPTURE(n);
+    CHECK(sum == tiles({{0, 0, 0}, plan.cells}));
+  }
 }
 
 TEST_CASE("a rank that holds all axes alone has inner cells only", "[segments]") {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/config.hpp"
 #include "core/error.hpp"
 #include "tests/catch.hpp"
 

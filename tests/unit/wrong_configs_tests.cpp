@@ -39,7 +39,11 @@ const std::vector<WrongFile> wrong_files = {
     {"viscosity = 1.0", "2: viscosity: unknown key, the nearest known name is physics.viscosity"},
     {"run.zzzzzz = 1",
      "2: run.zzzzzz: unknown key, known keys of [run]: backend, report_seconds, check_interval, "
-     "exchange_corners, oversubscribe, transport and overlap"},
+     "stall_timeout, exchange_corners, oversubscribe, transport, rdma_threshold and overlap"},
+    {"run.stall_timeout = -1.0", "2: run.stall_timeout: expected a float >= 0, found -1.0"},
+    {"run.rdma_threshold = -1", "2: run.rdma_threshold: expected an integer >= 0, found -1"},
+    {"run.transport = \"rdma\"",
+     "2: run.transport: expected \"auto\", \"cuda_aware\", \"host_staged\", \"peer\" or \"mixed\", found \"rdma\""},
     {"[zzzzzzzzzzzz]",
      "2: zzzzzzzzzzzz: unknown table, known tables: grid, initial, initial.noise, output, physics, run and time"},
     {"[[initial.mode]]\nfield = \"ux\"", "2: initial.mode: unknown table, the nearest known name is initial.modes"},
