@@ -225,7 +225,7 @@ TEST_CASE("from any ranks to any others a run goes on with the bits of one that 
   REQUIRE(bytes.size() > std::size_t{4} * 8 * 17 * 16 * 19);
   // Collective transfers between more ranks than cores take long: few pairs here, all of them in cli/restart.
   const int all = comm.size(), half = std::max(1, all / 2);
-  for (const auto& [before, after] : std::set<std::pair<int, int>>{{1, all}, {all, half}, {half, all}}) {
+  for (const auto& [before, after] : std::set<std::pair<int, int>>{{all, half}, {half, all}}) {
     const FirstRanks writers(comm, before), readers(comm, after);
     INFO(before << " ranks, then " << after);
     if (writers.member()) run_part(config, "", middle, writers.comm());
@@ -255,7 +255,7 @@ TEST_CASE("a rank that cannot supply its part fails the checkpoint on every rank
   const FieldView view{values.data(), n, n.x, std::ptrdiff_t{n.x} * n.y};
   // Every field is asked for twice: for its checksum, then to be written.
   for (const int fatal_request : {1, hydrodynamics.count() + 2})
-    for (const int bad : std::set{0, comm.size() / 2, comm.size() - 1}) {
+    for (const int bad : std::set{0, comm.size() - 1}) {
       int requests = 0;
       const auto source = [&](Field) {
         if (++requests == fatal_request && comm.rank() == bad) throw Error(ExitCode::device, "lost the device");
