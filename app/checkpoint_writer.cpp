@@ -1,7 +1,5 @@
 #include "app/checkpoint_writer.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -11,9 +9,6 @@
 
 namespace mhd {
 namespace {
-
-// What a slow file system does; a guess that matters to a time limit that comes before the first checkpoint only.
-constexpr double assumed_bytes_per_second = 5e8, assumed_seconds = 1;
 
 /// One that cannot be removed does no harm.
 void remove_all_but(int kept, const std::string& directory) {
@@ -31,9 +26,7 @@ CheckpointWriter::CheckpointWriter(FieldSet set, const Decomposition& decomposit
       box_(decomposition.box(comm.rank())),
       set_(set),
       background_(background),
-      slowest_seconds_(assumed_seconds +
-                       static_cast<double>(snapshot_bytes(decomposition.grid(), set.count(), Precision::float64)) /
-                           assumed_bytes_per_second) {}
+      times_(snapshot_bytes(decomposition.grid(), set.count(), Precision::float64)) {}
 
 void CheckpointWriter::write(Solver& solver, const std::string& path, const std::string& resolved_config, int kept,
                              const RunState& state) {
@@ -43,15 +36,11 @@ void CheckpointWriter::write(Solver& solver, const std::string& path, const std:
   header.grid = grid_;
   header.config = resolved_config;
   header.build = build_info();
-  background_.start(solver, fields, [=, this](const FieldSource& source, const Comm& comm) {
-    const auto started = std::chrono::steady_clock::now();
+  background_.start(solver, fields, times_, [=, this](const FieldSource& source, const Comm& comm) {
     write_checkpoint(path, header, state, set_, source, box_, comm);
     agree(comm, [&] {
       if (comm.root()) remove_all_but(kept, std::filesystem::path(path).parent_path().string());
     });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-    slowest_seconds_ = any_ ? std::max(slowest_seconds_.load(), seconds) : seconds;
-    any_ = true;
   });
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 // The checkpoints of a run: written, counted, timed, and removed when newer ones are complete.
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "app/background_writer.hpp"
+#include "app/write_times.hpp"
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
 #include "io/checkpoint.hpp"
@@ -22,15 +22,14 @@ class CheckpointWriter {
              const RunState& state);
 
   /// Wall-clock seconds that the slowest one took so far; before the first an estimate from its size.
-  double slowest_seconds() const { return slowest_seconds_; }
+  double slowest_seconds() const { return times_.slowest(); }
 
  private:
   Grid grid_;
   Box box_;
   FieldSet set_;
   BackgroundWriter& background_;
-  bool any_ = false;                     ///< used by the writing thread alone
-  std::atomic<double> slowest_seconds_;  ///< written by a thread while the main loop asks
+  WriteTimes times_;
 };
 
 }  // namespace mhd

@@ -58,7 +58,7 @@ Outputs::Outputs(const Config& config, const Decomposition& decomposition, const
       series_cadence_(series_cadence(config.output)),
       snapshot_cadence_(snapshot_cadence(config.output)),
       background_(config.physics.fields(), comm),
-      snapshots_(decomposition, comm, background_),
+      snapshots_(config, decomposition, comm, background_),
       checkpoints_(config.physics.fields(), decomposition, comm, background_) {
   agree(comm_, [&] {
     if (!comm_.root()) return;
@@ -143,6 +143,11 @@ void Outputs::write_checkpoint_of(Solver& solver, const RunState& state) {
   const std::string path = shared(run_directory_ ? run_directory_->checkpoint(state.step) : "");
   checkpoints_.write(solver, path, resolved_config_, config_.output.checkpoints_kept, state);
   last_checkpoint_step_ = state.step;
+}
+
+WriteReserve Outputs::reserve() const {
+  const bool snapshots = snapshot_cadence_.steps || snapshot_cadence_.interval || config_.output.snapshot_at_end;
+  return {checkpoints_.slowest_seconds(), snapshots ? snapshots_.slowest_seconds() : 0, background_.remaining()};
 }
 
 void Outputs::wait() {

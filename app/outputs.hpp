@@ -10,6 +10,7 @@
 #include "app/background_writer.hpp"
 #include "app/checkpoint_writer.hpp"
 #include "app/snapshot_writer.hpp"
+#include "app/write_times.hpp"
 #include "core/comm.hpp"
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
@@ -29,6 +30,10 @@ class Outputs {
  public:
   /// Locks the run directory. `config` may change between calls of `reconfigure`.
   Outputs(const Config& config, const Decomposition& decomposition, const Comm& comm, EarlierRun earlier);
+  /// Waits for the file in writing, whose writer is a member here.
+  ~Outputs() { background_.join(); }
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
   /// Starts the files; or, with the step of a checkpoint, goes on with those that are there, back to that step. Returns
   /// lines to be told (rank 0).
   std::vector<std::string> begin(std::optional<std::int64_t> restart_step);
@@ -57,7 +62,8 @@ class Outputs {
   void write_checkpoint_of(Solver& solver, const RunState& state);
   /// Returns when everything that was handed over is on disk.
   void wait();
-  double slowest_checkpoint_seconds() const { return checkpoints_.slowest_seconds(); }
+  /// What may still have to be written where the run stops now or soon.
+  WriteReserve reserve() const;
 
   /// Follows the configuration after it has changed.
   void reconfigure();

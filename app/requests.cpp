@@ -28,8 +28,8 @@ bool exists(const std::string& file) {
 
 }  // namespace
 
-bool limit_reached(double limit, double passed, double slowest_step, double slowest_checkpoint) {
-  return passed + slowest_step + checkpoint_safety * slowest_checkpoint >= limit;
+bool limit_reached(double limit, double passed, double slowest_step, const WriteReserve& writes) {
+  return passed + slowest_step + writes.pending + writes.snapshot + checkpoint_safety * writes.checkpoint >= limit;
 }
 
 Requests::Requests(const Comm& comm, const RunOptions& options, std::string stop, std::string reload)
@@ -41,7 +41,7 @@ Requests::Requests(const Comm& comm, const RunOptions& options, std::string stop
       asked_(Clock::now()),
       checkpoint_(asked_) {}
 
-Request Requests::ask(std::int64_t step, double checkpoint_every_seconds, double slowest_checkpoint_seconds) {
+Request Requests::ask(std::int64_t step, double checkpoint_every_seconds, const WriteReserve& writes) {
   const auto now = Clock::now();
   if (last_pass_) slowest_pass_ = std::max(slowest_pass_, seconds(now - *last_pass_));
   last_pass_ = now;
@@ -55,7 +55,7 @@ Request Requests::ask(std::int64_t step, double checkpoint_every_seconds, double
   enum { why, checkpoint, reload, steps, count };
   std::array<double, count> wanted{static_cast<double>(StopSignals::received())};
   if (comm_.root()) {
-    if (out_of_time(now, slowest_checkpoint_seconds)) wanted[why] = time_limit;
+    if (out_of_time(now, writes)) wanted[why] = time_limit;
     wanted[checkpoint] = checkpoint_every_seconds > 0 && seconds(now - checkpoint_) >= checkpoint_every_seconds;
     if (seconds(now - looked_) >= look_seconds) {
       looked_ = now;
@@ -81,16 +81,17 @@ std::int64_t Requests::steps_until_next(std::int64_t step, Clock::time_point now
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(talk_seconds / std::max(per_step, 1e-9)), 1, 2 * done);
 }
 
-bool Requests::out_of_time(Clock::time_point now, double slowest_checkpoint_seconds) {
+bool Requests::out_of_time(Clock::time_point now, const WriteReserve& writes) {
   if (!limit_seconds_) return false;
   const double passed = seconds(now - started_);
   // Until the next agreement there are steps for talk_seconds, and perhaps the slowest one.
-  if (!limit_reached(*limit_seconds_, passed + talk_seconds, slowest_pass_, slowest_checkpoint_seconds)) return false;
+  if (!limit_reached(*limit_seconds_, passed + talk_seconds, slowest_pass_, writes)) return false;
   limit_text_ = fmt::format(
       "time limit {} (after {:.1f} s: the slowest step took {:.3g} s, a checkpoint up to {:.3g} s, of which 1.5 times "
-      "is "
-      "kept)",
-      duration_text(*limit_seconds_), passed, slowest_pass_, slowest_checkpoint_seconds);
+      "is kept{}{})",
+      duration_text(*limit_seconds_), passed, slowest_pass_, writes.checkpoint,
+      writes.snapshot > 0 ? fmt::format(", a snapshot up to {:.3g} s", writes.snapshot) : "",
+      writes.pending > 0 ? fmt::format(", a file in writing up to {:.3g} s more", writes.pending) : "");
   return true;
 }
 

@@ -9,6 +9,7 @@
 
 #include "app/run_options.hpp"
 #include "app/signals.hpp"
+#include "app/write_times.hpp"
 #include "core/comm.hpp"
 
 namespace mhd {
@@ -18,8 +19,8 @@ struct Request {
 };
 
 /// Whether a run must stop now to keep within a time limit, all in wall-clock seconds: there is no longer room for the
-/// slowest step so far and one and a half times the slowest checkpoint.
-bool limit_reached(double limit, double passed, double slowest_step, double slowest_checkpoint);
+/// slowest step so far, the file that is being written, a snapshot, and one and a half times the slowest checkpoint.
+bool limit_reached(double limit, double passed, double slowest_step, const WriteReserve& writes);
 
 class Requests {
  public:
@@ -28,7 +29,7 @@ class Requests {
 
   /// Collective, between two steps; the same on every rank. Ranks talk to each other about ten times a second, in
   /// shorter runs of steps than that never: in between nothing is asked. Never before the first step.
-  Request ask(std::int64_t step, double checkpoint_every_seconds, double slowest_checkpoint_seconds);
+  Request ask(std::int64_t step, double checkpoint_every_seconds, const WriteReserve& writes);
   /// Restarts the clock of the checkpoints.
   void checkpoint_written() { last_pass_ = checkpoint_ = Clock::now(); }
   /// Removes the STOP file, once the run has stopped for it.
@@ -38,7 +39,7 @@ class Requests {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool out_of_time(Clock::time_point now, double slowest_checkpoint_seconds);
+  bool out_of_time(Clock::time_point now, const WriteReserve& writes);
   std::int64_t steps_until_next(std::int64_t step, Clock::time_point now) const;
 
   Comm comm_;

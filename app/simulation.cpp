@@ -173,9 +173,7 @@ class Simulation {
     requests_.checkpoint_written();
   }
 
-  Request ask() {
-    return requests_.ask(state_.step, config_.output.checkpoint_every_seconds, outputs_.slowest_checkpoint_seconds());
-  }
+  Request ask() { return requests_.ask(state_.step, config_.output.checkpoint_every_seconds, outputs_.reserve()); }
   void take_over_configuration() {
     const Reloaded reloaded = reload(config_, options_.reload, comm_);
     if (comm_.root()) progress_->close();

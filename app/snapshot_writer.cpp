@@ -19,8 +19,13 @@ std::vector<Field> snapshot_fields(const Config& config) {
   return fields;
 }
 
-SnapshotWriter::SnapshotWriter(const Decomposition& decomposition, const Comm& comm, BackgroundWriter& background)
-    : grid_(decomposition.grid()), box_(decomposition.box(comm.rank())), background_(background) {}
+SnapshotWriter::SnapshotWriter(const Config& config, const Decomposition& decomposition, const Comm& comm,
+                               BackgroundWriter& background)
+    : grid_(decomposition.grid()),
+      box_(decomposition.box(comm.rank())),
+      background_(background),
+      times_(
+          snapshot_bytes(grid_, static_cast<int>(snapshot_fields(config).size()), config.output.snapshot_precision)) {}
 
 std::vector<std::string> SnapshotWriter::adopt(const std::vector<StepFile>& files, const std::string& xdmf_path) {
   std::vector<std::string> unreadable;
@@ -45,7 +50,7 @@ void SnapshotWriter::write(Solver& solver, const Config& config, const std::stri
   const SnapshotHeader header{grid_,           state.t,      state.step, state.dt, config.output.snapshot_precision,
                               resolved_config, build_info(), {}};
   const std::vector<Field> fields = snapshot_fields(config);
-  background_.start(solver, fields, [=, this](const FieldSource& source, const Comm& comm) {
+  background_.start(solver, fields, times_, [=, this](const FieldSource& source, const Comm& comm) {
     write_snapshot(path, header, fields, source, box_, comm);
     agree(comm, [&] {
       if (!comm.root()) return;

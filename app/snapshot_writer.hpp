@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/background_writer.hpp"
+#include "app/write_times.hpp"
 #include "core/config.hpp"
 #include "core/decomposition.hpp"
 #include "io/checkpoint.hpp"
@@ -17,7 +18,8 @@ namespace mhd {
 
 class SnapshotWriter {
  public:
-  SnapshotWriter(const Decomposition& decomposition, const Comm& comm, BackgroundWriter& background);
+  SnapshotWriter(const Config& config, const Decomposition& decomposition, const Comm& comm,
+                 BackgroundWriter& background);
 
   /// Rank 0: the snapshots that are there already, and the index of all. Returns a line for each that cannot be read
   /// and is left out of the index.
@@ -31,12 +33,16 @@ class SnapshotWriter {
   std::int64_t files() const { return static_cast<std::int64_t>(snapshots_.size()); }
   std::int64_t bytes() const { return bytes_; }
 
+  /// Wall-clock seconds that the slowest one took so far; before the first an estimate from its size.
+  double slowest_seconds() const { return times_.slowest(); }
+
  private:
   Grid grid_;
   Box box_;
   BackgroundWriter& background_;
   std::vector<XdmfSnapshot> snapshots_;
   std::int64_t bytes_ = 0;
+  WriteTimes times_;
 };
 
 /// The fields that snapshots hold, in the order of core/fields.hpp.

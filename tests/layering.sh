@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The direction of dependencies (docs/developing.md): which folder may include what. Each rule names the folders it
-# binds and a pattern of include lines that they must not hold. Usage: layering.sh SOURCE_DIR
+# The direction of dependencies (docs/developing.md): which folder may include what, and what it must not call. Each rule
+# names the folders it binds and a pattern of lines that they must not hold. Usage: layering.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"
 failures=0
@@ -34,4 +34,18 @@ if [[ -n $others ]]; then
   printf 'core/ uses the C++ library and MPI only:\n%s\n' "$others"
   failures=1
 fi
+# forbid_use "why" PATTERN FOLDER...: what the folders must not call.
+forbid_use() {
+  local why=$1 pattern=$2 found
+  shift 2
+  found=$(grep -rnE --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.cuh' "$pattern" "$@" || true)
+  if [[ -n $found ]]; then
+    printf '%s:\n%s\n' "$why" "$found"
+    failures=1
+  fi
+}
+forbid_use 'device memory from pools, or managed, cannot be opened by other processes (CUDA IPC)' \
+  'cudaMalloc(Async|FromPoolAsync|Managed)' gpu app
+forbid_use 'messages are contiguous: MPI libraries copy derived datatypes in device memory piece by piece' \
+  'MPI_(Type_|Pack|Unpack)' core gpu app
 exit $failures

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ FIELDS = ["lnrho", "ux", "uy", "uz", "ax", "ay", "az", "ss"]
 HANG_SECONDS = 120
 
 failures = 0
+codes_of_several_ranks = set()
 
 
 def check(condition, text):
@@ -79,12 +81,25 @@ def execute(command, env=None, cwd=None, stdout=subprocess.PIPE, **options):
 def mhdsim(*arguments, ranks=None, **options):
     """Without a launcher, or on `ranks` ranks."""
     launcher = [] if ranks is None else [*MPIEXEC, "-n", ranks]
-    return execute([*launcher, MHDSIM, *arguments], **options)
+    result = execute([*launcher, MHDSIM, *arguments], **options)
+    if ranks and ranks > 1:
+        codes_of_several_ranks.add(result.code)
+    return result
 
 
 def succeeds(result):
     """Exit code 0 and not a word on standard error."""
     check(result.code == 0 and result.err == "", f"expected success without a word on stderr:\n{result}")
+    return result
+
+
+def fails(result, code, *fragments):
+    """One message, which says all of `fragments`."""
+    errors = result.errors()
+    check(result.code == code, f"expected exit code {code}:\n{result}")
+    check(len(errors) == 1, f"expected one message, found {len(errors)}:\n{result}")
+    for fragment in fragments:
+        check(str(fragment) in result.err, f"expected a message with '{fragment}':\n{result}")
     return result
 
 
@@ -123,6 +138,14 @@ def read_series(directory):
 
 def snapshots(directory):
     return sorted(Path(directory).glob("snapshot_*.h5"))
+
+
+def checkpoints(directory):
+    return sorted(Path(directory).glob("checkpoint_*.h5"))
+
+
+def read_summary(directory):
+    return tomllib.loads((Path(directory) / "summary.toml").read_text(encoding="utf-8"))
 
 
 def read_fields(snapshot):

@@ -1,7 +1,6 @@
 """What the tests of checkpoints share: runs that can be compared byte for byte, and processes that can be disturbed."""
 
 import time
-import tomllib
 
 from _cli import *
 
@@ -26,12 +25,19 @@ def same_files(name, expected, found):
     for file in a.keys() & b.keys():
         check(a[file] == b[file], f"{name}: {file} differs")
     for column in ("status", "steps", "t", "dt", "snapshots", "bytes_output"):
-        values = [tomllib.loads((d / "summary.toml").read_text(encoding="utf-8"))[column] for d in (expected, found)]
+        values = [read_summary(d)[column] for d in (expected, found)]
         if column == "bytes_output":  # without timing.csv, whose digits vary
             values = [v - (d / "timing.csv").stat().st_size for v, d in zip(values, (expected, found))]
         check(values[0] == values[1], f"{name}: {column} in summary.toml: {values}")
     steps = [int(line.split(",")[0]) for line in (found / "timing.csv").read_text(encoding="ascii").splitlines()[1:]]
     check(steps == list(range(1, len(steps) + 1)), f"{name}: steps in timing.csv: {steps}")
+
+
+def copied(checkpoint, folder):
+    """A folder whose run directory holds a checkpoint and nothing else."""
+    (folder / "out").mkdir(parents=True)
+    (folder / "out" / checkpoint.name).write_bytes(checkpoint.read_bytes())
+    return folder
 
 
 def processes_below(pid):
@@ -95,6 +101,17 @@ def kill_all(process):
     process.wait()
     while any(Path(f"/proc/{pid}").exists() and "Z" not in state_of(pid) for pid in doomed):
         time.sleep(0.001)
+
+
+def lines_until(process, beginning):
+    """Reads what the run says up to a line that begins so."""
+    began = time.monotonic()
+    for line in process.stdout:
+        if line.startswith(beginning):
+            return line
+        if time.monotonic() - began > HANG_SECONDS:
+            kill_all(process)
+    return check(False, f"the run ended before it said '{beginning}': {process.stderr.read()}") and ""
 
 
 def state_of(pid):

@@ -108,11 +108,21 @@ def model_solution(config):
             check("passed: maximum error 0 ulps" in result.out, str(result))
 
 
+def sixteen_ranks(config):
+    """An uneven grid, axes held by one, two and more ranks, with and without the corners of the halo."""
+    cells = [19, 14, 13]
+    for parts, order, corners in [([2, 2, 4], 6, False), ([1, 2, 8], 2, True), ([8, 1, 2], 4, False), ([4, 4, 1], 6, True)]:
+        keys = {"grid.cells": cells, "grid.order": order, "grid.decomposition": parts, "run.exchange_corners": corners}
+        result = succeeds(mhdsim("verify", config, *assignments({**keys, **FULL, **COURANT}), "--steps", "2", ranks=16))
+        check("16 ranks" in result.out and "passed: maximum error 0 ulps" in result.out, str(result))
+
+
 def main():
     with scratch_directory() as scratch:
         config = write_config(scratch / "case.toml", CONFIG)
         instruction_sets(config)
         model_solution(config)
+        sixteen_ranks(config)
         ranks_and_decompositions(config, scratch)
     finish("bits")
 

@@ -61,18 +61,11 @@ def damage_everywhere(whole):
     yield "another file", CONFIG.encode()
 
 
-def refused(result, *fragments):
-    check(result.code == 6, f"expected exit code 6:\n{result}")
-    check(len(result.errors()) == 1, f"expected one message:\n{result}")
-    for fragment in fragments:
-        check(str(fragment) in result.err, f"expected '{fragment}':\n{result}")
-
-
 def main():
     with scratch_directory() as scratch:
         config = write_config(scratch / "case.toml", CONFIG)
         directory = run(config, scratch / "whole")
-        old, middle, new = sorted(directory.glob("checkpoint_*.h5"))
+        old, middle, new = checkpoints(directory)
         expected = read_fields(snapshots(directory)[-1])
 
         damaged, count = scratch / "damaged.h5", 0
@@ -82,7 +75,7 @@ def main():
             # On one rank quickly; some on several, where a rank that fails alone would leave the others waiting.
             ranks = 3 if count % 12 == 0 else None
             result = mhdsim("run", config, "--output", scratch / "none", "--restart", damaged, ranks=ranks)
-            refused(result, damaged)
+            fails(result, 6, damaged)
             check(time.monotonic() - before < SECONDS, f"{what}: took {time.monotonic() - before:.0f} s")
             if failures:
                 print(what, flush=True)
@@ -100,7 +93,7 @@ def main():
         damaged.write_bytes(bits)
         for ranks in (None, 2, 4):
             result = mhdsim("run", config, "--output", scratch / "none", "--restart", damaged, ranks=ranks)
-            refused(result, f"{damaged} is damaged: the checksum of field uy does not match")
+            fails(result, 6, f"{damaged} is damaged: the checksum of field uy does not match")
 
         # latest takes the next older one, and says which it skipped and why.
         for ranks in (None, 3):
@@ -118,15 +111,15 @@ def main():
             check(read_series(broken)["it"] == read_series(directory)["it"], f"rows {read_series(broken)['it']}")
 
             # None that can be used: an error that lists them, and the files of the run stay.
-            for name in sorted(broken.glob("checkpoint_*.h5")):
+            for name in checkpoints(broken):
                 name.write_bytes(name.read_bytes()[:-1])
             series = (broken / "series.csv").read_bytes()
             result = mhdsim(*arguments, ranks=ranks)
-            refused(result, f"no checkpoint in {broken} can be used", *sorted(broken.glob("checkpoint_*.h5")))
+            fails(result, 6, f"no checkpoint in {broken} can be used", *checkpoints(broken))
             check((broken / "series.csv").read_bytes() == series, "a failed restart changed files")
-            for name in broken.glob("checkpoint_*.h5"):
+            for name in checkpoints(broken):
                 name.unlink()
-            refused(mhdsim(*arguments, ranks=ranks), f"there is no checkpoint in {broken}")
+            fails(mhdsim(*arguments, ranks=ranks), 6, f"there is no checkpoint in {broken}")
 
         # What is not the file's fault is not skipped over.
         (directory / new.name).rename(directory / "checkpoint_00000007.h5")

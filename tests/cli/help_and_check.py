@@ -25,6 +25,10 @@ series_every_steps = 2
 
 # What a launcher leaves behind that this MPI cannot use: MPI_Init ends the process with an error of its own.
 BROKEN = {"PMI_FD": "9999", "PMI_RANK": "0", "PMI_SIZE": "1", "PMI_PORT": "nowhere:1"}
+# And a library (no_mpi.cpp) that ends the process with these codes where it starts MPI or CUDA nevertheless.
+STARTED = (97, 98)
+if not sanitized():
+    BROKEN["LD_PRELOAD"] = os.environ.get("MHD_NO_MPI") or sys.exit("set MHD_NO_MPI to the library of no_mpi.cpp")
 
 
 def helps():
@@ -59,10 +63,18 @@ def without_mpi(config, scratch):
     for command in ("run", "verify", "check"):
         result = mhdsim(command, config, "--set", "grid.order=5", env=BROKEN)
         check(result.code == 3 and "2, 4, 6 or 8, found 5" in result.err and len(result.err.splitlines()) == 2, str(result))
+    fails(mhdsim("run", env=BROKEN), 2, "CONFIG is required")
+    fails(mhdsim("bench", "step", "--order", "7", env=BROKEN), 2, "--order: 7 not in")
+    snapshot = snapshots(run(config, scratch / "whole"))[-1]
+    succeeds(mhdsim("info", snapshot, env=BROKEN))
+    succeeds(mhdsim("diff", snapshot, snapshot, env=BROKEN))
     # The environment is one in which MPI cannot start, or this test would show nothing.
+    if not sanitized():
+        for command in (["run", config, "--output", scratch / "broken"], ["verify", config], ["bench", "step", "--cells", "8"]):
+            result = mhdsim(*command, env=BROKEN)
+            check(result.code in STARTED, f"expected exit code 97 or 98:\n{result}")
+        check(not (scratch / "broken").exists(), "a run without MPI made its directory")
     if "MPICH" in mhdsim("--version").out:
-        result = mhdsim("run", config, "--output", scratch / "broken", env=BROKEN)
-        check(result.code != 0 and not (scratch / "broken").exists(), f"MPI started with a broken launcher:\n{result}")
         # Of several processes the first reports before MPI starts.
         result = mhdsim("run", config, "--set", "grid.order=5", env={**BROKEN, "PMI_SIZE": "3"})
         check(result.code != 0 and "2, 4, 6 or 8, found 5" in result.err, str(result))

@@ -75,7 +75,7 @@ def main():
                     result = end_of(process)
                     check(result.code == 0, f"a run that went on failed:\n{result}")
                     break
-                if list(directory.glob("checkpoint_*.h5")):
+                if checkpoints(directory):
                     how = ["--restart", "latest"]
                 else:
                     how = ["--overwrite"]

@@ -29,20 +29,13 @@ CHECKPOINT = {"output.checkpoint_every_steps": 3, "output.checkpoints_kept": 1}
 FIXED = {"time.dt": 0.01}
 
 
-def copied(checkpoint, folder):
-    """A run directory that holds a checkpoint and nothing else."""
-    (folder / "out").mkdir(parents=True)
-    (folder / "out" / checkpoint.name).write_bytes(checkpoint.read_bytes())
-    return folder
-
-
 def matrix(config, scratch):
     """Every number of ranks writes a checkpoint of the same bytes, and goes on from it to the same bytes: so from any of
     them to any other. All other outputs are off: nothing else can have refreshed what a checkpoint holds."""
     counts = (1, 2, 3, 4, 6, 8)
     quiet = {**CHECKPOINT, "output.checkpoints_kept": 2, "output.series_every_steps": 1000}
     whole = in_folder(scratch / "matrix whole", config, quiet)
-    middle, end = sorted(whole.glob("checkpoint_*.h5"))
+    middle, end = checkpoints(whole)
     check([middle.name, end.name] == ["checkpoint_00000003.h5", "checkpoint_00000006.h5"], "checkpoints of steps 3 and 6")
     for ranks in counts:
         other = in_folder(scratch / f"matrix from {ranks}", config, {**quiet, "time.max_steps": 4}, ranks=ranks)
@@ -85,14 +78,13 @@ def unbroken(config, scratch):
             attempts += 1
             if result.code == 0:
                 break
-            check(result.code == 9 and 'status = "stopped: STOP file"' in
-                  (folder / "out" / "summary.toml").read_text(encoding="utf-8"), f"{name}: {result}")  # fmt: skip
+            check(result.code == 9 and read_summary(folder / "out")["status"] == "stopped: STOP file", f"{name}: {result}")
             check(not (folder / "out" / "STOP").exists(), f"{name}: the STOP file was not removed")
         steps = read_series(whole)["it"][-1]
         check(attempts == steps, f"{name}: {steps} steps took {attempts} attempts")
         # Checkpoints are of other steps.
         for directory in (whole, folder / "out"):
-            for checkpoint in directory.glob("checkpoint_*.h5"):
+            for checkpoint in checkpoints(directory):
                 checkpoint.unlink()
         same_files(name, whole, folder / "out")
         print(f"{name}: {attempts} attempts", flush=True)
@@ -184,12 +176,12 @@ def elsewhere(config, scratch):
 
     (folder / "out" / "STOP").touch()
     in_folder(folder, config, keys, "--restart", "out/checkpoint_00000002.h5", code=9)
-    check([f.name for f in sorted(directory.glob("checkpoint_*.h5"))] == ["checkpoint_00000002.h5", "checkpoint_00000003.h5"],
+    check([f.name for f in checkpoints(directory)] == ["checkpoint_00000002.h5", "checkpoint_00000003.h5"],
           "later checkpoints of another history must not be the latest")  # fmt: skip
     check(not (directory / "snapshot_00000006.h5").exists() and read_series(directory)["it"][-1] == 3, "later outputs stay")
     in_folder(folder, config, keys, "--restart", "latest")
     now = files_of(directory)
-    for name in old.keys() - {f.name for f in directory.glob("checkpoint_*.h5")} - {"checkpoint_00000002.h5"}:
+    for name in old.keys() - {f.name for f in checkpoints(directory)} - {"checkpoint_00000002.h5"}:
         check(old[name] == now.get(name), f"{name} differs after going back")
 
 

@@ -36,9 +36,7 @@ def main():
             expected.setdefault("end", (whole / "checkpoint_00000004.h5").read_bytes())
             check((whole / "checkpoint_00000004.h5").read_bytes() == expected["end"], f"the unbroken run of {first} ranks")
             for second in COUNTS:
-                folder = scratch / f"from {first} to {second}"
-                (folder / "out").mkdir(parents=True)
-                shutil.copy(whole / "checkpoint_00000002.h5", folder / "out")
+                folder = copied(whole / "checkpoint_00000002.h5", scratch / f"from {first} to {second}")
                 found = in_folder(folder, config, {}, "--restart", "latest", ranks=second)
                 check((found / "checkpoint_00000004.h5").read_bytes() == expected["end"], f"from {first} to {second} ranks")
                 shutil.rmtree(folder)

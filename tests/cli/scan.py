@@ -2,6 +2,7 @@
 """scripts/scan.py: what a scan file expands to, which runs start, continue or are left alone, what it says of mistakes,
 and the table and picture of all runs."""
 
+import re
 import shutil
 import tomllib
 
@@ -292,6 +293,9 @@ concurrent = 3
     script = (folder / "scan" / "scan.sbatch").read_text(encoding="utf-8")
     for line in ("--array=0-3%3", "--ntasks=2", "--time=00:30:00", "--gpus-per-node=2", "--exclusive", "--requeue"):
         check(script.count(f"\n#SBATCH {line}\n") == 1, f"expected one line {line} in\n{script}")
+    shipped = [(SCAN_PY.parent / "slurm" / name).read_text(encoding="utf-8") for name in ("run.sbatch", "array.sbatch")]
+    check(not re.search(r"^#SBATCH --(gpus-per-task|gpu-bind)", "\n".join([script, *shipped]), re.M),
+          "a batch script that hides the GPUs of the other ranks from each rank")  # fmt: skip
     check(script.count("--time=") == 1, "the template's time limit is replaced")
     check(execute(["bash", "-n", folder / "scan" / "scan.sbatch"]).code == 0, "scan.sbatch is a shell script")
     listed_runs = (folder / "scan" / "runs.txt").read_text(encoding="utf-8").splitlines()

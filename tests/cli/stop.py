@@ -3,6 +3,7 @@
 the exit code is 9, and the run goes on from there to what it would have been. And RELOAD, and which checkpoints remain."""
 
 import re
+import tomllib
 
 from _runs import *
 
@@ -27,21 +28,10 @@ report_seconds = 1e-9
 """
 
 
-def lines_until(process, beginning):
-    """Reads what the run says up to a line that begins so."""
-    began = time.monotonic()
-    for line in process.stdout:
-        if line.startswith(beginning):
-            return line
-        if time.monotonic() - began > HANG_SECONDS:
-            kill_all(process)
-    return check(False, f"the run ended before it said '{beginning}': {process.stderr.read()}") and ""
-
-
 def stopped(result, directory, reason):
     """The step of the checkpoint."""
     check(result.code == 9 and result.errors() == [], f"expected exit code 9 without a message:\n{result}")
-    summary = tomllib.loads((directory / "summary.toml").read_text(encoding="utf-8"))
+    summary = read_summary(directory)
     check(summary["status"].startswith("stopped: " + reason), f"status {summary['status']}, expected {reason}")
     check((directory / f"checkpoint_{summary['steps']:08}.h5").exists(), f"no checkpoint of step {summary['steps']}")
     check(read_series(directory)["it"] == list(range(summary["steps"] + 1)), "rows up to the step of the checkpoint")
@@ -105,10 +95,11 @@ def time_limit(config, scratch):
     """The rule itself has a unit test; here all ranks obey, and say by which numbers."""
     for ranks in (None, 3):
         folder = scratch / f"limit {ranks}"
-        result = end_of(start_run(config, {"output.series_every_steps": 1}, "--time-limit", "00:00:04", folder=folder, ranks=ranks))
+        result = end_of(start_run(config, {"output.snapshot_at_end": True}, "--time-limit", "00:00:04", folder=folder, ranks=ranks))
         stopped(result, folder / "out", "time limit 0:04 (after ")
-        check(re.search(r"time limit 0:04 \(after [\d.]+ s: the slowest step took \S+ s, a checkpoint up to \S+ s", result.out),
-              f"{result}")  # fmt: skip
+        numbers = (r"time limit 0:04 \(after [\d.]+ s: the slowest step took \S+ s, a checkpoint up to \S+ s, "
+                   r"of which 1.5 times is kept, a snapshot up to \S+ s\)")  # fmt: skip
+        check(re.search(numbers, result.out), f"{result}")
 
 
 def while_writing(config, scratch):
@@ -124,7 +115,7 @@ def while_writing(config, scratch):
             os.kill(ranks_of(process)[0], signal.SIGTERM)
             step = stopped(end_of(process), folder / "out", "SIGTERM")
             check([p.name for p in snapshots(folder / "out")] == [f"snapshot_{i:08}.h5" for i in range(step + 1)], "snapshots")
-            for path in [*snapshots(folder / "out")[-2:], *(folder / "out").glob("checkpoint_*.h5")]:
+            for path in [*snapshots(folder / "out")[-2:], *checkpoints(folder / "out")]:
                 check(np.isfinite(read_fields(path)["uz"]).all(), f"{path.name} cannot be read")
             in_folder(folder, config, {**keys, "time.max_steps": step + 1}, "--restart", "latest", ranks=ranks)
 
@@ -160,7 +151,7 @@ def reloading(config, scratch):
 
 
 def which_remain(config, scratch):
-    names = lambda directory: [int(p.stem[-8:]) for p in sorted(directory.glob("checkpoint_*.h5"))]
+    names = lambda directory: [int(p.stem[-8:]) for p in checkpoints(directory)]
     some = {"time.max_steps": 10}
     for name, keys, expected in [
         ("none", {}, []),
@@ -186,7 +177,7 @@ def which_remain(config, scratch):
         folder = scratch / f"nan {ranks}"
         directory = in_folder(folder, config, {"time.dt": 2.0, "time.max_steps": 1000, "output.checkpoint_every_steps": 1,
                                                "initial.high": 0.5}, code=7, ranks=ranks)  # fmt: skip
-        left = sorted(directory.glob("checkpoint_*.h5"))
+        left = checkpoints(directory)
         check(left and all(np.isfinite(v).all() for v in read_fields(left[-1]).values()), f"checkpoints {left} after a failure")
 
 

@@ -227,7 +227,8 @@ if [[ $restarts == yes ]]; then
 
   await "the limit of the run without end" 90 requeued_or_ended "$limited_job"
   check "a run that meets its limit leaves a checkpoint" test -n "$(compgen -G 'limited/checkpoint_*.h5')"
-  check "... says that it stopped early" says '^status = "stopped' limited/summary.toml
+  # In the log: the next attempt, which may be running already, has removed summary.toml.
+  check "... says that it stopped early" says '^stopped: \(SIGUSR1\|time limit\)' limited.log
   await "the second attempt starts" 30 says "attempt 2.*from step [1-9]" limited.log >/dev/null
   touch limited/STOP
   await "the run without end obeys" 60 ended "$limited_job"

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "app/requests.hpp"
-#include "app/run_options.hpp"
 #include "core/error.hpp"
 #include "io/checkpoint.hpp"
 #include "io/checksum.hpp"
@@ -200,21 +198,4 @@ TEST_CASE("the difference of two configurations names keys and both values; a ke
   CHECK(text == "time.end 1.0 not set\ntime.max_steps not set 7\nphysics.viscosity 0.1 0.2\n");
   for (const ConfigKey& key : config_keys()) key.copy(a, b);
   CHECK(to_toml(a) == to_toml(b));
-}
-
-TEST_CASE("a time limit is hours, minutes and seconds, perhaps with days") {
-  CHECK(duration_seconds("00:00:07") == 7);
-  CHECK(duration_seconds("1:30:05") == 5405);
-  CHECK(duration_seconds("100:00:00") == 360000);
-  CHECK(duration_seconds("2-12:00:00") == 216000);
-  for (const char* text : {"", "7", "1:30", "1:60:00", "1:00:60", "-1:00:00", "1:00:00 ", "a:00:00", "1:2:3", "inf"})
-    CHECK_FALSE(duration_seconds(text));
-}
-
-TEST_CASE("a run stops when the slowest step and one and a half times the slowest checkpoint fill its time") {
-  CHECK_FALSE(limit_reached(100, 50, 10, 20));
-  CHECK_FALSE(limit_reached(100, 59.9, 10, 20));
-  CHECK(limit_reached(100, 60, 10, 20));
-  CHECK(limit_reached(100, 200, 0, 0));
-  CHECK(limit_reached(100, 0, 0, 70));
 }

@@ -1,6 +1,8 @@
 #include "core/decomposition.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <sstream>
 #include <string>
 
 #include "core/config.hpp"
@@ -54,6 +56,28 @@ bool has(const Error& error, const std::string& text) {
   return std::string(error.what()).find(text) != std::string::npos;
 }
 
+/// Whether any division of the axes over the ranks leaves the radius to every part, found by trying all.
+bool some_division_fits(const Grid& grid, int ranks) {
+  const auto fits = [&](int axis, int parts) { return parts == 1 || grid.cells[axis] / parts >= grid.radius(); };
+  for (int x = 1; x <= ranks; ++x)
+    for (int y = 1; y <= ranks; ++y)
+      for (int z = 1; z <= ranks; ++z)
+        if (x * y * z == ranks && fits(0, x) && fits(1, y) && fits(2, z)) return true;
+  return false;
+}
+
+/// The numbers in the last sentence of a refusal.
+std::vector<int> proposed_rank_counts(const Error& error) {
+  const std::string text = error.what();
+  const auto at = text.rfind("rank count");
+  std::vector<int> counts;
+  if (at == std::string::npos) return counts;
+  std::istringstream words(text.substr(at));
+  for (std::string word; words >> word;)
+    if (std::isdigit(static_cast<unsigned char>(word[0])) != 0) counts.push_back(std::stoi(word));
+  return counts;
+}
+
 /// Times each cell is covered must be one; sizes along an axis differ by at most one; thickness is at least r where an
 /// axis is split. Returns what is wrong, empty if nothing is.
 std::string coverage_fault(const Decomposition& decomposition) {
@@ -81,27 +105,47 @@ std::string coverage_fault(const Decomposition& decomposition) {
 
 }  // namespace
 
-TEST_CASE("sizes 1 to 40 over 1 to 16 ranks cover every cell once or are refused", "[decomposition]") {
+TEST_CASE("sizes 1 to 40 over 1 to 16 ranks cover every cell once or are refused with counts that fit",
+          "[decomposition]") {
   int accepted = 0, refused = 0;
-  for (int order : {2, 6})
+  for (int order : {2, 4, 6, 8})
     for (int n = 1; n <= 40; ++n)
       for (Int3 cells : {Int3{n, 1, 1}, Int3{1, n, 1}, Int3{1, 1, n}, Int3{n, 7, 3}, Int3{n, n, 5}}) {
         const Grid grid = make_grid(cells, order);
         const std::vector<int> feasible = feasible_rank_counts(grid, 16);
         for (int ranks = 1; ranks <= 16; ++ranks) {
-          const bool expected = std::count(feasible.begin(), feasible.end(), ranks) > 0;
+          const bool expected = some_division_fits(grid, ranks);
           INFO(to_string(cells) << " order " << order << " ranks " << ranks);
+          REQUIRE((std::count(feasible.begin(), feasible.end(), ranks) > 0) == expected);
           if (expected) {
             REQUIRE(coverage_fault(Decomposition(grid, ranks)) == "");
             ++accepted;
           } else {
-            REQUIRE(error_of(grid, ranks).code() == ExitCode::launch);
+            const Error error = error_of(grid, ranks);
+            REQUIRE(error.code() == ExitCode::launch);
+            const std::vector<int> proposed = proposed_rank_counts(error);
+            REQUIRE_FALSE(proposed.empty());
+            for (const int count : proposed) REQUIRE(some_division_fits(grid, count));
             ++refused;
           }
         }
       }
-  CHECK(accepted > 1000);
-  CHECK(refused > 1000);
+  CHECK(accepted > 2000);
+  CHECK(refused > 2000);
+}
+
+TEST_CASE("every decomposition that can be forced covers every cell once", "[decomposition]") {
+  int accepted = 0;
+  for (int order : {2, 6})
+    for (int n = 1; n <= 40; ++n)
+      for (Int3 cells : {Int3{n, 7, 3}, Int3{3, n, 13}, Int3{12, 5, n}})
+        for (int ranks = 1; ranks <= 16; ++ranks)
+          for (const Decomposition& decomposition : all_decompositions(make_grid(cells, order), ranks)) {
+            INFO(to_string(cells) << " order " << order << " subdomains " << to_string(decomposition.subdomains()));
+            REQUIRE(coverage_fault(decomposition) == "");
+            ++accepted;
+          }
+  CHECK(accepted > 2000);
 }
 
 TEST_CASE("the chosen decomposition has the least communication; ties split z, then y", "[decomposition]") {
