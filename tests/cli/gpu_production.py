@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Production runs on GPUs: all files have the bytes of a CPU run, whichever backend and number of ranks wrote which part of
-them; checkpoints and snapshots written while steps go on hold the state of their step; a run that loses a rank ends."""
+them; checkpoints and snapshots written while steps go on hold the state of their step; a run that loses a rank ends, and
+what is wrong with GPUs or MPI is said."""
 
 import shutil
 
@@ -70,6 +71,40 @@ def lose_a_rank(config, scratch, transport):
             check(any("no progress for 5 s" in e for e in result.errors()), f"{transport}: no reason is given:\n{result}")
 
 
+def shared_device(config, scratch):
+    """Two ranks on one GPU are an error that names both, also where each numbers the GPUs in another order."""
+    gpus = sum(line.startswith("GPU ") for line in execute(["nvidia-smi", "-L"]).out.splitlines())
+    orders = [("0", "0")] + ([("0,1", "1,0")] if gpus > 1 else [])
+    for one, other in orders:
+        words = [MHDSIM, "run", config, "--output", "out", "--set", "run.oversubscribe=false", "--set", 'run.backend="gpu"']
+        result = execute([*MPIEXEC, "-n", 1, "-env", "CUDA_VISIBLE_DEVICES", one, *words, ":",
+                          "-n", 1, "-env", "CUDA_VISIBLE_DEVICES", other, *words], cwd=scratch)  # fmt: skip
+        check(result.code == 5 and any("ranks 0 and 1 share the GPU" in e for e in result.errors()),
+              f"CUDA_VISIBLE_DEVICES {one} and {other}: expected an error that names both ranks:\n{result}")  # fmt: skip
+
+
+def blind_mpi(config, scratch):
+    """An MPI that crashes when it is given device memory: here MPICH, told to know nothing of GPUs."""
+    keys = assignments(on("gpu", "cuda_aware"))
+    result = mhdsim("run", config, "--output", "out", *keys, ranks=2, cwd=scratch, env={"MPIR_CVAR_ENABLE_GPU": "0"})
+    check(result.code == 5 and any("is not CUDA-aware" in e for e in result.errors()),
+          f"expected exit code 5 and a message instead of a crash:\n{result}")  # fmt: skip
+    result = mhdsim("run", config, "--output", "staged", *assignments(on("gpu", "host_staged")), ranks=2, cwd=scratch,
+                    env={"MPIR_CVAR_ENABLE_GPU": "0"})  # fmt: skip
+    succeeds(result)
+
+
+def splits():
+    """Seconds per step of a rank that exchanges with itself along one axis: packing hides the strides of all of them."""
+    seconds = {}
+    for axis in "xyz":
+        result = mhdsim("bench", "halo", "--cells", 128, "--transport", "peer", "--axes", axis, ranks=1)
+        rows = [line.split() for line in result.out.splitlines() if line.startswith("  peer")]
+        check(result.code == 0 and rows, f"bench halo --axes {axis}: {result}")
+        seconds[axis] = float(rows[0][4]) if rows else 0
+    check(max(seconds.values()) <= 1.5 * min(seconds.values()), f"ms per step with a split along one axis: {seconds}")
+
+
 if shutil.which("nvidia-smi") is None or execute(["nvidia-smi", "-L"]).code != 0:
     print("skipped: no GPU here")
     sys.exit(77)
@@ -84,4 +119,8 @@ with scratch_directory() as scratch:
     equal("GPU, then GPU", whole, half(config, scratch, "gpu gpu", "gpu", "gpu", (1, 4)))
     for transport in ("auto", "host_staged", "peer"):
         lose_a_rank(config, scratch, transport)
+    shared_device(config, scratch)
+    if os.environ.get("MHDSIM_CUDA_AWARE_MPI") == "1":
+        blind_mpi(config, scratch)
+    splits()
 finish("production runs on GPUs")

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config.hpp"
 #include "core/regions.hpp"
 #include "tests/catch.hpp"
 

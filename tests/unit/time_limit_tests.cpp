@@ -53,7 +53,8 @@ class LendingSolver : public Solver {
   }
   void step(double) override {}
   double courant_rate() override { return 1; }
-  DiagnosticSums diagnostics() override { return DiagnosticSums(FieldSet{}); }
+  void start_diagnostics() override {}
+  DiagnosticSums finish_diagnostics() override { return DiagnosticSums(FieldSet{}); }
   bool finite() override { return true; }
   StepTiming timing(int) const override { return {}; }
 
