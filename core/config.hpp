@@ -105,6 +105,7 @@ struct OutputConfig {
   bool snapshot_at_start = true;
   bool snapshot_at_end = true;
   Precision snapshot_precision = Precision::float64;
+  int snapshot_compression = 0;                    ///< level of deflate, 0: none
   std::vector<Field> snapshot_fields;              ///< empty: all fields of the run
   std::optional<std::int64_t> series_every_steps;  ///< absent with series_every_time absent: 10
   std::optional<double> series_every_time;

@@ -164,6 +164,9 @@ void add_output(std::vector<ConfigKey>& keys) {
   add("snapshot_at_start", {"", {}, "Whether the initial state is written."}, MHD_MEMBER(output.snapshot_at_start));
   add("snapshot_at_end", {"", {}, "Whether the final state is written."}, MHD_MEMBER(output.snapshot_at_end));
   add("snapshot_precision", {"", {}, "Type of the field values in snapshots."}, MHD_MEMBER(output.snapshot_precision));
+  add("snapshot_compression",
+      {"1", between(0, 9), "Lossless compression of snapshots by shuffle and deflate of this level; 0: none."},
+      MHD_MEMBER(output.snapshot_compression));
   add("snapshot_fields", {"", {}, "Fields to write to snapshots; an empty list means all of the run."},
       MHD_MEMBER(output.snapshot_fields));
   add("series_every_steps",

@@ -45,6 +45,7 @@ struct SnapshotHeader {
   std::int64_t step = 0;
   double dt = 0;  ///< the step that led to this state; 0 for an initial condition
   Precision precision = Precision::float64;
+  int compression = 0;  ///< level of deflate, 1 to 9; 0: contiguous and as it is. Checkpoints have none
   std::string config;  ///< the resolved run configuration, TOML
   BuildInfo build;
   std::optional<CheckpointRecord> checkpoint;  ///< makes the file a checkpoint (io/checkpoint.hpp)
@@ -72,6 +73,7 @@ struct SnapshotInfo : SnapshotHeader {
   std::string path;
   std::int64_t format_version = 0;
   std::int64_t file_bytes = 0;
+  std::int64_t field_bytes = 0;  ///< of the fields as they are stored
   std::vector<Field> fields;  ///< in the order of core/fields.hpp
 
   bool has(Field field) const;
