@@ -77,9 +77,7 @@ class OutputBenchmark {
     kinds_ = {{"plain", "plain parallel write", [this](const std::string& path) { write_plain(path); }},
               {"snapshot", "snapshot", [this](const std::string& path) { write_fields(path, 0); }},
               {"checkpoint", "checkpoint, float64",
-               [this](const std::string& path) {
-                 write_checkpoint(path, header_, {}, set_, source(), box_, comm_);
-               }}};
+               [this](const std::string& path) { write_checkpoint(path, header_, {}, set_, source(), box_, comm_); }}};
     if (options.compression > 0)
       kinds_.push_back({"compressed", fmt::format("snapshot, deflate {}", options.compression),
                         [this](const std::string& path) { write_fields(path, options_.compression); }});
@@ -120,9 +118,8 @@ class OutputBenchmark {
         "{{\n  \"benchmark\": \"output\",\n  \"cells\": [{}, {}, {}],\n  \"fields\": {},\n  \"precision\": \"{}\",\n"
         "  \"ranks\": {},\n  \"subdomains\": [{}, {}, {}],\n  \"rounds\": {},\n  \"compression\": {},\n",
         grid_.cells.x, grid_.cells.y, grid_.cells.z, set_.count(),
-        options_.precision == Precision::float32 ? "float32" : "float64", comm_.size(),
-        decomposition_.subdomains().x, decomposition_.subdomains().y, decomposition_.subdomains().z, options_.rounds,
-        options_.compression);
+        options_.precision == Precision::float32 ? "float32" : "float64", comm_.size(), decomposition_.subdomains().x,
+        decomposition_.subdomains().y, decomposition_.subdomains().z, options_.rounds, options_.compression);
     for (const Kind& kind : kinds_)
       text += fmt::format(
           "  \"{0}_file_bytes\": {1},\n  \"{0}_seconds_median\": {2},\n  \"{0}_bytes_per_second\": {3},\n"

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "io/file.hpp"
 
 namespace mhd::hdf5 {
 namespace {
@@ -90,6 +93,10 @@ StoredChunk write_compressed_chunk(const File& file, const DatasetId& dataset, I
   const std::string_view bytes = std::string_view(stored).substr(sizeof skipped);
   check(H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, skipped, extent(lower).data(), bytes.size(), bytes.data()),
         operation, file.path());
+  // The driver of files in memory buffers: what it wrote later would bring back pages that are no longer wanted.
+  void* handle = nullptr;
+  check(H5Fget_vfd_handle(file.id(), H5P_DEFAULT, &handle), operation, file.path());
+  if (std::fflush(*static_cast<std::FILE**>(handle)) != 0) throw_file_error(operation, file.path(), errno);
   haddr_t offset = 0;
   check(H5Dget_chunk_info_by_coord(dataset.get(), extent(lower).data(), nullptr, &offset, nullptr), operation,
         file.path());

@@ -36,7 +36,7 @@ struct StoredChunk {
   std::string_view bytes;
 };
 
-/// Stores what compressed_chunk returned as the chunk whose first cell is `lower`.
+/// Stores what compressed_chunk returned as the chunk whose first cell is `lower`, in a file of File::create.
 StoredChunk write_compressed_chunk(const File& file, const DatasetId& dataset, Int3 lower, const std::string& stored);
 
 /// The level at which a dataset is deflated, 0 for one that is not.

@@ -1,7 +1,7 @@
 #pragma once
 // The fields of a compressed snapshot. Chunks follow the grid, not the ranks: before each round of chunks the cells
-// travel to the ranks that compress, in turn, and what they make of it to rank 0, which stores the chunks in their order.
-// So the bytes of the file are the same for any ranks, and no rank waits inside HDF5 for one that has failed.
+// travel to the ranks that compress, in turn, and what they make of it to rank 0, which stores the chunks in their
+// order. So the bytes of the file are the same for any ranks, and no rank waits inside HDF5 for one that has failed.
 
 #include <span>
 #include <string>

@@ -41,7 +41,8 @@ void for_each_row(Int3 cells, const Box& box, ArrayRange range, const Visit& vis
   for (int z = first_z; z <= last_z; ++z)
     for (int y = box.lower.y; y < box.upper.y; ++y) {
       const std::int64_t start = z * plane + std::int64_t{y} * cells.x;
-      const std::int64_t from = std::max(start + box.lower.x, range.first), to = std::min(start + box.upper.x, range.end);
+      const std::int64_t from = std::max(start + box.lower.x, range.first),
+                         to = std::min(start + box.upper.x, range.end);
       if (from < to) visit(Row{{static_cast<int>(from - start), y, z}, static_cast<int>(to - from), from});
     }
 }

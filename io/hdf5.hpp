@@ -73,8 +73,8 @@ class File {
  public:
   File() = default;
   /// Creates or truncates, by this process alone. The bytes of the file depend on what is written only. HDF5 crashes at
-  /// the end of a process that could not close a file, so `place` should be one where nothing fails (io/file_image.hpp);
-  /// `path` is for messages.
+  /// the end of a process that could not close a file, so `place` should be one where nothing fails
+  /// (io/file_image.hpp); `path` is for messages.
   static File create(const std::string& place, const std::string& path);
   /// Opens an existing file for reading; with more than one rank collectively, through MPI-IO.
   static File open(const std::string& path, const Comm& comm);

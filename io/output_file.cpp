@@ -19,8 +19,8 @@ constexpr std::int64_t most_at_once = std::int64_t{1} << 30;  // Linux takes a l
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, Start start)
-    : path_(path), descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC | (start == Start::anew ? O_CREAT | O_TRUNC : 0),
-                                      0666)) {
+    : path_(path),
+      descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC | (start == Start::anew ? O_CREAT | O_TRUNC : 0), 0666)) {
   if (descriptor_ < 0) throw_file_error(start == Start::anew ? "create" : "open", path, errno);
 }
 
@@ -31,8 +31,8 @@ OutputFile::~OutputFile() {
 void OutputFile::write(const void* data, std::int64_t bytes, std::int64_t offset) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written =
-        ::pwrite(descriptor_, from, static_cast<std::size_t>(std::min(bytes, most_at_once)), static_cast<off_t>(offset));
+    const ssize_t written = ::pwrite(descriptor_, from, static_cast<std::size_t>(std::min(bytes, most_at_once)),
+                                     static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) throw_file_error("write", path_, written == 0 ? ENOSPC : errno);
     from += written;
@@ -57,7 +57,8 @@ void OutputFile::reserve(std::int64_t bytes) {
     result = ::fallocate(descriptor_, 0, 0, bytes);
   } while (result != 0 && errno == EINTR);
   if (result == 0) return;
-  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) throw_file_error(fmt::format("reserve {} bytes for", bytes), path_, errno);
+  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+    throw_file_error(fmt::format("reserve {} bytes for", bytes), path_, errno);
   resize(bytes);
 }
 

@@ -17,8 +17,8 @@ class OutputFile {
   void write(const void* data, std::int64_t bytes, std::int64_t offset);
   /// Throws where this process may not write files of so many bytes (`ulimit -f`).
   void require_allowed(std::int64_t bytes) const;
-  /// Gives the file at least this size and reserves its space, so that a full disk or quota is an error now and not in the middle
-  /// of a collective write. Reserves nothing on file systems that cannot.
+  /// Gives the file at least this size and reserves its space, so that a full disk or quota is an error now and not in
+  /// the middle of a collective write. Reserves nothing on file systems that cannot.
   void reserve(std::int64_t bytes);
   void resize(std::int64_t bytes);
   void sync();

@@ -46,7 +46,7 @@ struct SnapshotHeader {
   double dt = 0;  ///< the step that led to this state; 0 for an initial condition
   Precision precision = Precision::float64;
   int compression = 0;  ///< level of deflate, 1 to 9; 0: contiguous and as it is. Checkpoints have none
-  std::string config;  ///< the resolved run configuration, TOML
+  std::string config;   ///< the resolved run configuration, TOML
   BuildInfo build;
   std::optional<CheckpointRecord> checkpoint;  ///< makes the file a checkpoint (io/checkpoint.hpp)
 };
@@ -66,7 +66,7 @@ std::int64_t snapshot_bytes(const Grid& grid, int fields, Precision precision);
 /// memory per rank.
 void write_snapshot(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields,
                     const FieldSource& source, const Box& box, const Comm& comm,
-                    std::size_t staging_bytes = std::size_t{32} << 20);
+                    std::size_t staging_bytes = std::size_t{4} << 20);
 
 /// What a snapshot says about itself.
 struct SnapshotInfo : SnapshotHeader {
@@ -74,7 +74,7 @@ struct SnapshotInfo : SnapshotHeader {
   std::int64_t format_version = 0;
   std::int64_t file_bytes = 0;
   std::int64_t field_bytes = 0;  ///< of the fields as they are stored
-  std::vector<Field> fields;  ///< in the order of core/fields.hpp
+  std::vector<Field> fields;     ///< in the order of core/fields.hpp
 
   bool has(Field field) const;
 };

@@ -1,6 +1,6 @@
-// Writing in three acts. Rank 0 reserves the space, so that a full disk shows before anybody waits for anybody, and lays
-// the file out. All ranks write parts of the fields; compressed ones travel to rank 0. Rank 0 seals checkpoints, makes the
-// file durable and gives it its name.
+// Writing in three acts. Rank 0 reserves the space, so that a full disk shows before anybody waits for anybody, and
+// lays the file out. All ranks write parts of the fields; compressed ones travel to rank 0. Rank 0 seals checkpoints,
+// makes the file durable and gives it its name.
 
 #include <fmt/format.h>
 #include <mpi.h>

@@ -17,15 +17,18 @@ constexpr const char* elsewhere = "choose another run directory with --output, o
 
 constexpr Advice advices[] = {
     {ENOSPC, "free some space there, or choose another place; earlier files are intact, --restart latest goes on"},
-    {EDQUOT, "remove files or ask for more quota, or choose another place; earlier files are intact, --restart latest "
-             "goes on"},
+    {EDQUOT,
+     "remove files or ask for more quota, or choose another place; earlier files are intact, --restart latest "
+     "goes on"},
     {EFBIG, "the file system, or 'ulimit -f', allows no larger files: choose another place or raise the limit"},
     {EROFS, "the file system can only be read: choose another run directory with --output"},
     {EACCES, elsewhere},
     {EPERM, elsewhere},
-    {EIO, "the device or the network reports a fault; earlier files are intact, --restart latest goes on once it works"},
-    {ESTALE, "the server of the network file system has lost the file; earlier files are intact, --restart latest goes "
-             "on"},
+    {EIO,
+     "the device or the network reports a fault; earlier files are intact, --restart latest goes on once it works"},
+    {ESTALE,
+     "the server of the network file system has lost the file; earlier files are intact, --restart latest goes "
+     "on"},
     {EMFILE, "'ulimit -n' says how many files a process may open"},
     {ENFILE, "the machine has too many files open"},
     {ENOTDIR, "a part of the path is a file"},

@@ -81,7 +81,7 @@ WRITE(pwrite64, (int fd, const void* data, size_t count, off64_t at), (fd, data,
 
 /* What goes through a FILE reaches the system inside of the C library, out of reach: it fails where it is handed over. */
 size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
-  return judge_fd("write", fileno(file)) == fails ? 0 : NEXT(fwrite)(data, size, count, file);
+  return size > 0 && count > 0 && judge_fd("write", fileno(file)) == fails ? 0 : NEXT(fwrite)(data, size, count, file);
 }
 
 int fsync(int fd) { return judge_fd("sync", fd) == fails ? -1 : NEXT(fsync)(fd); }

@@ -151,8 +151,8 @@ TEST_CASE("a dataset of another shape is refused with both shapes") {
     const hdf5::Id<H5Fclose> file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
     const hsize_t shape[] = {3, 1, 2};
     const hdf5::Space space(H5Screate_simple(3, shape, nullptr));
-    const hdf5::DatasetId ux(H5Dcreate2(file.get(), "ux", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT,
-                                        H5P_DEFAULT));
+    const hdf5::DatasetId ux(
+        H5Dcreate2(file.get(), "ux", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     REQUIRE(ux.get() >= 0);
   }
   const std::string message = message_of([&] { read_snapshot_info(path); });
