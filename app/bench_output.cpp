@@ -147,7 +147,9 @@ class OutputBenchmark {
     before *= field / box_.volume() * set_.count();
     std::optional<OutputFile> file;
     agree(comm_, [&] {
-      if (comm_.root()) file.emplace(path, OutputFile::Start::anew);
+      if (!comm_.root()) return;
+      file.emplace(path, OutputFile::Start::anew);
+      file->reserve(decomposition_.grid().cells.product() * (field / box_.volume()) * set_.count());
     });
     agree(comm_, [&] {
       if (!file) file.emplace(path, OutputFile::Start::existing);
