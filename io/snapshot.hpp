@@ -62,8 +62,8 @@ std::int64_t snapshot_bytes(const Grid& grid, int fields, Precision precision);
 
 /// Writes a snapshot, or a checkpoint. Collective over `comm`, whose boxes cover the grid once. The file appears under
 /// `path` when it is complete and durable; until then it is called partial_name(path). Throws Error(everywhere) with
-/// the message of the first rank that failed, and leaves no partial file behind. `staging_bytes` bounds the extra
-/// memory per rank.
+/// the message of the first rank that failed, and leaves no partial file behind. Extra memory per rank: about three
+/// times `staging_bytes`, which a rank writes at once; more for compressed files (io/compressed_fields.hpp).
 void write_snapshot(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields,
                     const FieldSource& source, const Box& box, const Comm& comm,
                     std::size_t staging_bytes = std::size_t{4} << 20);

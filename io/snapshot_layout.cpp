@@ -75,13 +75,15 @@ SnapshotLayout lay_out(const std::string& path, const SnapshotHeader& header, st
 }
 
 std::int64_t most_bytes(const SnapshotHeader& header, std::span<const Field> fields) {
-  // Fields and large coordinates start at multiples of 1 MiB. A chunk that does not shrink is stored as it is, and its
-  // entry in an index takes less than a kilobyte.
   const auto count = static_cast<std::int64_t>(fields.size());
-  const std::int64_t bytes = snapshot_bytes(header.grid, static_cast<int>(count), header.precision);
+  const std::int64_t field = snapshot_bytes(header.grid, 1, header.precision);
   const Int3 n = header.grid.cells;
   const std::int64_t coordinates = 8 * (std::int64_t{n.x} + n.y + n.z);
-  return bytes + bytes / 512 + coordinates + ((count + 5) << 20) + static_cast<std::int64_t>(header.config.size());
+  // Arrays of 1 MiB and more start at multiples of that. A chunk that does not shrink may grow a little, and its entry
+  // in an index takes less than a kilobyte.
+  const auto padding = [](std::int64_t bytes, std::int64_t arrays) { return bytes >> 20 > 0 ? arrays << 20 : 0; };
+  const std::int64_t metadata = (std::int64_t{1} << 17) + static_cast<std::int64_t>(header.config.size());
+  return count * (field + field / 512) + padding(field, count + 1) + coordinates + padding(coordinates, 4) + metadata;
 }
 
 }  // namespace mhd
