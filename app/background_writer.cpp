@@ -16,7 +16,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 }  // namespace
 
-BackgroundWriter::BackgroundWriter(FieldSet set, const Comm& comm) : set_(set) {
+BackgroundWriter::BackgroundWriter(FieldSet set, const Comm& comm, std::optional<bool> overlap)
+    : set_(set), wanted_(overlap) {
   if (comm.size() == 1) return;  // no MPI at all in the writing thread
   check_mpi(MPI_Comm_dup(comm.handle(), &duplicate_), "MPI_Comm_dup");
   comm_ = Comm(duplicate_);
@@ -34,7 +35,7 @@ void BackgroundWriter::start(Solver& solver, std::vector<Field> fields, WriteTim
                              std::function<void(const FieldSource&, const Comm&)> write) {
   wait();  // its views end with the next capture
   std::vector<FieldView> views;
-  if (may_overlap_) {
+  if (may_overlap_ && wanted_.value_or(solver.steps_ahead() > 0)) {
     std::vector<int> slots;
     for (const Field f : fields) slots.push_back(set_.slot(f));
     views = solver.capture(slots);

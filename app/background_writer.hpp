@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <optional>
 #include <vector>
 
 #include "app/write_times.hpp"
@@ -16,8 +17,8 @@ namespace mhd {
 
 class BackgroundWriter {
  public:
-  /// Collective.
-  BackgroundWriter(FieldSet set, const Comm& comm);
+  /// Collective. `overlap` absent: in a thread where the solver works by itself meanwhile.
+  BackgroundWriter(FieldSet set, const Comm& comm, std::optional<bool> overlap);
   /// Waits for the file that is being written.
   ~BackgroundWriter();
   BackgroundWriter(const BackgroundWriter&) = delete;
@@ -39,6 +40,7 @@ class BackgroundWriter {
   FieldSet set_;
   Comm comm_;  ///< of its own: a thread writes while the main loop communicates
   MPI_Comm duplicate_ = MPI_COMM_NULL;
+  std::optional<bool> wanted_;
   bool may_overlap_ = true;
   std::future<void> pending_;
   WriteTimes* pending_times_ = nullptr;  ///< of the kind of the pending file

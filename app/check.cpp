@@ -144,8 +144,10 @@ std::string output_text(const Config& config) {
   std::string text = fmt::format("output into {}\n", o.directory);
   std::string names;
   for (const Field f : fields) names += (names.empty() ? "" : " ") + std::string(name(f));
-  text += fmt::format("  snapshots              {} ({}, {})\n", when, names,
-                      o.snapshot_precision == Precision::float64 ? "float64" : "float32");
+  const std::string compressed =
+      o.snapshot_compression > 0 ? fmt::format(", deflate {}: sizes are upper bounds", o.snapshot_compression) : "";
+  text += fmt::format("  snapshots              {} ({}, {}{})\n", when, names,
+                      o.snapshot_precision == Precision::float64 ? "float64" : "float32", compressed);
   text += plan.snapshots ? fmt::format("  snapshot files         {:.0f} of {}, {} in all, plus a few KiB each\n",
                                        *plan.snapshots, bytes_text(size), bytes_text(*plan.snapshots * size))
                          : fmt::format("  snapshot files         of {} each; their number depends on the time step\n",

@@ -14,6 +14,7 @@
 
 #include "app/bench.hpp"
 #include "app/bench_halo.hpp"
+#include "app/bench_output.hpp"
 #include "app/check.hpp"
 #include "app/report.hpp"
 #include "app/session.hpp"
@@ -73,6 +74,34 @@ CLI::Validator key_or_table() {
       },
       "");
 }
+
+/// The grid and the fields of a benchmark.
+struct BenchArguments {
+  std::vector<int> cells, decomposition;
+
+  void add_to(CLI::App& command, std::string& physics, const std::string& default_cells) {
+    command.add_option("--cells", cells, "cells per direction: one number or three [" + default_cells + "]")
+        ->option_text("N [N N]")
+        ->expected(1, 3)
+        ->check(at_least(1));
+    command.add_option("--physics", physics, "full, isothermal, entropy-hydro or hydro [full]")
+        ->option_text("NAME")
+        ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
+    command.add_option("--decomposition", decomposition, "subdomains per direction")
+        ->option_text("X Y Z")
+        ->expected(3)
+        ->check(at_least(1));
+  }
+  /// Leaves what was not given.
+  void apply(Int3& to_cells, std::optional<Int3>& to_decomposition) const {
+    const auto &n = cells, &d = decomposition;
+    if (n.size() == 2)
+      throw Error(ExitCode::usage, "--cells: expected one number or three, found two", ErrorScope::everywhere);
+    if (n.size() == 1) to_cells = {n[0], n[0], n[0]};
+    if (n.size() == 3) to_cells = {n[0], n[1], n[2]};
+    if (d.size() == 3) to_decomposition = Int3{d[0], d[1], d[2]};
+  }
+};
 
 /// The configuration and what may override it, common to the commands that take one.
 struct ConfigArguments {
@@ -224,37 +253,22 @@ class CommandLine {
     CLI::App& bench = *app_.add_subcommand("bench", "measure");
     bench.require_subcommand(1);
     add_bench_halo(bench);
+    add_bench_output(bench);
     CLI::App& c = *bench.add_subcommand("step", "time of a step, by the procedure of Pekkila et al. (2022)");
-    c.add_option("--cells", bench_cells_, "cells per direction: one number or three [128]")
-        ->option_text("N [N N]")
-        ->expected(1, 3)
-        ->check(at_least(1));
+    bench_arguments_.add_to(c, bench_.physics, "128");
     c.add_option("--order", bench_.order, "order of the finite differences [6]")
         ->option_text("ORDER")
         ->check(CLI::IsMember({2, 4, 6, 8}));
-    c.add_option("--physics", bench_.physics, "full, isothermal, entropy-hydro or hydro [full]")
-        ->option_text("NAME")
-        ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
     c.add_option("--steps", bench_.steps, "timed steps [CPU 20; GPU 1000, from 512^3 cells on 100]")
         ->option_text("N")
         ->check(at_least(1));
     c.add_option("--warmup", bench_.warmup, "steps before [CPU 3; GPU 100]")->option_text("N")->check(at_least(0));
     c.add_flag("--courant", bench_.courant, "evaluate the Courant condition in each step, too");
     add_backend_option(c, bench_.backend);
-    c.add_option("--decomposition", bench_decomposition_, "subdomains per direction")
-        ->option_text("X Y Z")
-        ->expected(3)
-        ->check(at_least(1));
     c.add_option("--json", bench_.json, "write the result to this file")->option_text("FILE");
     c.callback([this] {
       action_ = [this] {
-        const auto& n = bench_cells_;
-        if (n.size() == 2)
-          throw Error(ExitCode::usage, "--cells: expected one number or three, found two", ErrorScope::everywhere);
-        if (n.size() == 1) bench_.cells = {n[0], n[0], n[0]};
-        if (n.size() == 3) bench_.cells = {n[0], n[1], n[2]};
-        const auto& d = bench_decomposition_;
-        if (d.size() == 3) bench_.decomposition = Int3{d[0], d[1], d[2]};
+        bench_arguments_.apply(bench_.cells, bench_.decomposition);
         return run_with_mpi(
             argc_, argv_, [] {}, [this](const Comm& comm) { return bench_step(bench_, comm); });
       };
@@ -263,16 +277,10 @@ class CommandLine {
 
   void add_bench_halo(CLI::App& bench) {
     CLI::App& c = *bench.add_subcommand("halo", "exchange of halos between GPUs, alone and hidden by computation");
-    c.add_option("--cells", halo_cells_, "cells per direction: one number or three [256]")
-        ->option_text("N [N N]")
-        ->expected(1, 3)
-        ->check(at_least(1));
+    halo_arguments_.add_to(c, halo_.physics, "256");
     c.add_option("--order", halo_.order, "order of the finite differences [6]")
         ->option_text("ORDER")
         ->check(CLI::IsMember({2, 4, 6, 8}));
-    c.add_option("--physics", halo_.physics, "full, isothermal, entropy-hydro or hydro [full]")
-        ->option_text("NAME")
-        ->check(CLI::IsMember({"full", "isothermal", "entropy-hydro", "hydro"}));
     c.add_option("--steps", halo_.steps, "timed steps [50]")->option_text("N")->check(at_least(1));
     c.add_option("--transport", halo_.transport, "only this one: cuda_aware, peer, host_staged or mixed")
         ->option_text("NAME")
@@ -285,24 +293,42 @@ class CommandLine {
         ->option_text("AXES")
         ->check(CLI::IsMember({"x", "y", "z", "xy", "xz", "yz", "xyz"}));
     c.add_flag("--timeline", halo_.timeline, "show the stages of one step instead");
-    c.add_option("--decomposition", halo_decomposition_, "subdomains per direction")
-        ->option_text("X Y Z")
-        ->expected(3)
-        ->check(at_least(1));
     c.add_flag("--oversubscribe", halo_.oversubscribe, "ranks may share a GPU: the times then mean nothing");
     c.add_flag("--verify", halo_.verify, "check every halo value instead, over random grids");
     c.add_option("--rounds", halo_.rounds, "exchanges with --verify [1000]")->option_text("N")->check(at_least(1));
     c.callback([this] {
       action_ = [this] {
-        const auto& n = halo_cells_;
-        if (n.size() == 2)
-          throw Error(ExitCode::usage, "--cells: expected one number or three, found two", ErrorScope::everywhere);
-        if (n.size() == 1) halo_.cells = {n[0], n[0], n[0]};
-        if (n.size() == 3) halo_.cells = {n[0], n[1], n[2]};
-        const auto& d = halo_decomposition_;
-        if (d.size() == 3) halo_.decomposition = Int3{d[0], d[1], d[2]};
+        halo_arguments_.apply(halo_.cells, halo_.decomposition);
         return run_with_mpi(
             argc_, argv_, [] {}, [this](const Comm& comm) { return bench_halo(halo_, comm); });
+      };
+    });
+  }
+
+  void add_bench_output(CLI::App& bench) {
+    CLI::App& c = *bench.add_subcommand("output", "snapshots and checkpoints against a plain parallel write");
+    output_arguments_.add_to(c, bench_output_.physics, "128");
+    c.add_option_function<std::string>(
+         "--precision",
+         [this](const std::string& name) {
+           bench_output_.precision = name == "float32" ? Precision::float32 : Precision::float64;
+         },
+         "of the snapshots: float64 or float32 [float64]")
+        ->option_text("NAME")
+        ->check(CLI::IsMember({"float64", "float32"}));
+    c.add_option("--compression", bench_output_.compression, "level of the compressed snapshots, 0: none of them [1]")
+        ->option_text("0-9")
+        ->check(CLI::Range(0, 9));
+    c.add_option("--rounds", bench_output_.rounds, "files of each kind, in turn [5]")
+        ->option_text("N")
+        ->check(at_least(1));
+    c.add_option("--directory", bench_output_.directory, "where to write [the current directory]")->option_text("DIR");
+    c.add_option("--json", bench_output_.json, "write the result to this file")->option_text("FILE");
+    c.callback([this] {
+      action_ = [this] {
+        output_arguments_.apply(bench_output_.cells, bench_output_.decomposition);
+        return run_with_mpi(
+            argc_, argv_, [] {}, [this](const Comm& comm) { return bench_output(bench_output_, comm); });
       };
     });
   }
@@ -348,9 +374,11 @@ class CommandLine {
   bool verbose_ = false;
   VerifyOptions verify_;
   BenchOptions bench_;
-  std::vector<int> bench_cells_, bench_decomposition_;
+  BenchArguments bench_arguments_;
   BenchHaloOptions halo_;
-  std::vector<int> halo_cells_, halo_decomposition_;
+  BenchArguments halo_arguments_;
+  BenchOutputOptions bench_output_;
+  BenchArguments output_arguments_;
   std::string diff_a_, diff_b_, info_path_;
   Tolerance tolerance_;
 };

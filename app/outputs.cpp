@@ -57,7 +57,7 @@ Outputs::Outputs(const Config& config, const Decomposition& decomposition, const
       resolved_config_(to_toml(config)),
       series_cadence_(series_cadence(config.output)),
       snapshot_cadence_(snapshot_cadence(config.output)),
-      background_(config.physics.fields(), comm),
+      background_(config.physics.fields(), comm, config.output.overlap),
       snapshots_(config, decomposition, comm, background_),
       checkpoints_(config.physics.fields(), decomposition, comm, background_) {
   agree(comm_, [&] {

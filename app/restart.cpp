@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "app/version.hpp"
@@ -119,7 +120,9 @@ Restored restore(const RunOptions& options, const Config& config, const Decompos
       return restored;
     } catch (const Error& error) {
       const bool another_may_do = options.restart == latest && error.code() == ExitCode::io;
-      if (!another_may_do || error.scope() != ErrorScope::everywhere) throw;
+      // Not damaged, and going on from an older one would remove it.
+      const bool held = std::string_view(error.what()).find("HDF5_USE_FILE_LOCKING") != std::string_view::npos;
+      if (!another_may_do || held || error.scope() != ErrorScope::everywhere) throw;
       skipped.push_back(fmt::format("skipped a checkpoint: {}", error.what()));
     }
   }

@@ -6,12 +6,14 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string_view>
 
 #include "core/error.hpp"
 #include "io/agree.hpp"
+#include "io/file.hpp"
 
 namespace mhd {
 namespace {
@@ -146,6 +148,8 @@ int exit_code_of(const std::function<int()>& command) {
     return report(e.code(), e.what(), e.scope());
   } catch (const std::bad_alloc&) {
     return report(ExitCode::internal, "out of memory ('mhdsim check' prints what a run needs)", ErrorScope::here);
+  } catch (const std::filesystem::filesystem_error& e) {
+    return report(ExitCode::io, filesystem_text(e), ErrorScope::here);
   } catch (const std::exception& e) {
     return report(ExitCode::internal, fmt::format("internal fault: {}", e.what()), ErrorScope::here);
   }

@@ -47,8 +47,15 @@ std::vector<std::string> SnapshotWriter::adopt(const std::vector<StepFile>& file
 
 void SnapshotWriter::write(Solver& solver, const Config& config, const std::string& resolved_config,
                            const std::string& path, const std::string& xdmf_path, const RunState& state) {
-  const SnapshotHeader header{grid_,           state.t,      state.step, state.dt, config.output.snapshot_precision,
-                              resolved_config, build_info(), {}};
+  SnapshotHeader header;
+  header.grid = grid_;
+  header.time = state.t;
+  header.step = state.step;
+  header.dt = state.dt;
+  header.precision = config.output.snapshot_precision;
+  header.compression = config.output.snapshot_compression;
+  header.config = resolved_config;
+  header.build = build_info();
   const std::vector<Field> fields = snapshot_fields(config);
   background_.start(solver, fields, times_, [=, this](const FieldSource& source, const Comm& comm) {
     write_snapshot(path, header, fields, source, box_, comm);

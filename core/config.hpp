@@ -105,6 +105,7 @@ struct OutputConfig {
   bool snapshot_at_start = true;
   bool snapshot_at_end = true;
   Precision snapshot_precision = Precision::float64;
+  int snapshot_compression = 0;                    ///< level of deflate, 0: none
   std::vector<Field> snapshot_fields;              ///< empty: all fields of the run
   std::optional<std::int64_t> series_every_steps;  ///< absent with series_every_time absent: 10
   std::optional<double> series_every_time;
@@ -112,6 +113,7 @@ struct OutputConfig {
   std::optional<std::int64_t> checkpoint_every_steps;  ///< absent: none by steps
   bool checkpoint_at_end = false;                      ///< also when the run is complete
   int checkpoints_kept = 2;                            ///< older ones are removed
+  std::optional<bool> overlap;                         ///< write while steps go on; absent: with GPUs only
 };
 
 enum class Backend { automatic, cpu, gpu };

@@ -1,8 +1,10 @@
 #include "core/solver_cpu.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,26 @@ void CpuSolver::fill_halos() {
   if (halos_valid_) return;
   halo_.exchange(current_);
   halos_valid_ = true;
+}
+
+std::vector<FieldView> CpuSolver::capture(std::span<const int> slots) {
+  const Int3 cells = current_.layout().cells;
+  const std::size_t size = static_cast<std::size_t>(cells.product());
+  try {
+    captured_.resize(size * slots.size());
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+  std::vector<FieldView> views;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const FieldView from = field(slots[i]);
+    double* to = captured_.data() + i * size;
+    views.push_back({to, cells, cells.x, std::ptrdiff_t{cells.x} * cells.y});
+    for (int z = 0; z < cells.z; ++z)
+      for (int y = 0; y < cells.y; ++y)
+        to = std::copy_n(from.data + y * from.stride_y + z * from.stride_z, cells.x, to);
+  }
+  return views;
 }
 
 void CpuSolver::step(double dt) {

@@ -17,6 +17,7 @@ class CpuSolver final : public Solver {
 
   void set_field(int slot, std::span<const double> values) override;
   FieldView field(int slot) override { return current_.view(slot); }
+  std::vector<FieldView> capture(std::span<const int> slots) override;
   void step(double dt) override;
   double courant_rate() override;
   void start_diagnostics() override { diagnostics_ = present_diagnostics(); }
@@ -43,6 +44,7 @@ class CpuSolver final : public Solver {
   bool halos_valid_ = false;  ///< the halos of the present state are filled
   bool finite_ = true;
   StepTiming timing_;
+  std::vector<double> captured_;
   DiagnosticSums diagnostics_{fields_};
 };
 

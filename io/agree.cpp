@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <new>
 #include <string>
 
 #include "core/error.hpp"
+#include "io/file.hpp"
 
 namespace mhd {
 
@@ -23,6 +25,10 @@ void agree(const Comm& comm, const std::function<void()>& action) {
   } catch (const std::bad_alloc&) {
     failed = true;
     failure = "out of host memory";
+  } catch (const std::filesystem::filesystem_error& error) {
+    failed = true;
+    code = ExitCode::io;
+    failure = filesystem_text(error);
   } catch (const std::exception& error) {
     failed = true;
     failure = error.what();

@@ -164,6 +164,9 @@ void add_output(std::vector<ConfigKey>& keys) {
   add("snapshot_at_start", {"", {}, "Whether the initial state is written."}, MHD_MEMBER(output.snapshot_at_start));
   add("snapshot_at_end", {"", {}, "Whether the final state is written."}, MHD_MEMBER(output.snapshot_at_end));
   add("snapshot_precision", {"", {}, "Type of the field values in snapshots."}, MHD_MEMBER(output.snapshot_precision));
+  add("snapshot_compression",
+      {"1", between(0, 9), "Lossless compression of snapshots by shuffle and deflate of this level; 0: none."},
+      MHD_MEMBER(output.snapshot_compression));
   add("snapshot_fields", {"", {}, "Fields to write to snapshots; an empty list means all of the run."},
       MHD_MEMBER(output.snapshot_fields));
   add("series_every_steps",
@@ -181,6 +184,12 @@ void add_output(std::vector<ConfigKey>& keys) {
       MHD_MEMBER(output.checkpoint_at_end));
   add("checkpoints_kept", {"1", between(1, 1e6), "Newest checkpoints to keep; older ones are removed."},
       MHD_MEMBER(output.checkpoints_kept));
+  add("overlap",
+      {"",
+       {},
+       "Write snapshots and checkpoints while steps go on, from a copy of the fields in host memory.",
+       "with GPUs only"},
+      MHD_MEMBER(output.overlap), KeyChange::restart);
 }
 
 void add_run(std::vector<ConfigKey>& keys) {

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "io/system_error.hpp"
 
 namespace mhd {
 namespace {
@@ -66,7 +66,11 @@ bool cut_back(const std::string& path, const std::string& header, std::int64_t l
 }  // namespace
 
 void throw_file_error(const std::string& operation, const std::string& path, int error_number) {
-  throw Error(ExitCode::io, fmt::format("cannot {} {}: {}", operation, path, std::strerror(error_number)));
+  throw Error(ExitCode::io, fmt::format("cannot {} {}: {}", operation, path, system_error_text(error_number)));
+}
+
+std::string filesystem_text(const std::filesystem::filesystem_error& error) {
+  return fmt::format("cannot use {}: {}", error.path1().string(), system_error_text(error.code().value()));
 }
 
 std::string partial_name(const std::string& path) { return path + ".partial"; }
@@ -93,21 +97,10 @@ void write_file_atomically(const std::string& path, std::string_view text) {
   }
 }
 
-void reserve_space(const std::string& path) {
+std::int64_t file_bytes(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw_file_error("examine", path, errno);
-  reserve_space(path, status.st_size);
-}
-
-void reserve_space(const std::string& path, std::int64_t bytes) {
-  const Descriptor descriptor(path, O_RDWR | O_CREAT);
-  int result;
-  do {
-    // Not posix_fallocate: where the file system cannot reserve, that writes the whole file once for nothing.
-    result = ::fallocate(descriptor.get(), 0, 0, bytes);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
-    throw_file_error(fmt::format("reserve {} bytes for", bytes), path, errno);
+  return status.st_size;
 }
 
 TextWriter::TextWriter(const std::string& path, Start start)

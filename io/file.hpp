@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@ namespace mhd {
 /// "cannot <operation> <path>: <text of errno>" as an Error(io).
 [[noreturn]] void throw_file_error(const std::string& operation, const std::string& path, int error_number);
 
+/// The same of an error of the C++ library, which does not say what was attempted in words of ours.
+std::string filesystem_text(const std::filesystem::filesystem_error& error);
+
 /// The name a file has until it is complete: path + ".partial", in the same directory so that a rename is atomic.
 std::string partial_name(const std::string& path);
 
@@ -22,11 +26,8 @@ void publish_file(const std::string& partial, const std::string& path);
 /// Replaces a file by `text` so that a reader, or a crash, sees the old content or the new one and nothing between.
 void write_file_atomically(const std::string& path, std::string_view text);
 
-/// Reserves disk space for a closed file that has its final size already, so that a full disk or quota is an error now
-/// and not in the middle of a collective write. Does nothing on file systems that cannot reserve.
-void reserve_space(const std::string& path);
-/// The same for a file that is to have this size and need not be there.
-void reserve_space(const std::string& path, std::int64_t bytes);
+/// Throws Error(io).
+std::int64_t file_bytes(const std::string& path);
 
 /// A text file written line by line. Errors, a full disk among them, are thrown with the path.
 class TextWriter {

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "io/system_error.hpp"
 
 namespace mhd::hdf5 {
 namespace {
@@ -27,15 +30,21 @@ std::string essence(std::string cause) {
   if (const auto start = cause.find(key); start != std::string::npos) {
     const auto from = start + key.size();
     const auto what = cause.substr(0, std::min(cause.find(':'), cause.find(',')));
-    return what + ": " + cause.substr(from, cause.find('\'', from) - from);
+    cause = what + ": " + cause.substr(from, cause.find('\'', from) - from);
   }
   while (!cause.empty() && (cause.back() == '\n' || cause.back() == ' ')) cause.pop_back();
   std::replace(cause.begin(), cause.end(), '\n', ' ');
   return cause;
 }
 
-bool about_locks(const std::string& cause) {
-  return cause.find("lock file") != std::string::npos || cause.find("file lock") != std::string::npos;
+/// "unable to lock file: Resource temporarily unavailable": somebody has the lock, or there are none.
+std::string about_locks(const std::string& cause) {
+  const bool locks = cause.find("lock file") != std::string::npos || cause.find("file lock") != std::string::npos;
+  if (!locks) return "";
+  if (cause.find(std::strerror(EWOULDBLOCK)) != std::string::npos)
+    return " (another program has the file open for writing: wait until it has closed it, or, where it only seems so, "
+           "set the environment variable HDF5_USE_FILE_LOCKING=FALSE)";
+  return " (the file system has no file locks: set the environment variable HDF5_USE_FILE_LOCKING=FALSE)";
 }
 
 std::string innermost_cause() {
@@ -43,25 +52,20 @@ std::string innermost_cause() {
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &cause);
   H5Eclear2(H5E_DEFAULT);
   if (cause.empty()) return "HDF5 gives no reason";
-  const bool locks = about_locks(cause);
   cause = essence(std::move(cause));
-  if (locks)
-    cause +=
-        " (another program has the file open, or the file system has no file locks: in the latter case set the "
-        "environment variable HDF5_USE_FILE_LOCKING=FALSE)";
-  return cause;
+  if (const std::string locks = about_locks(cause); !locks.empty()) return cause + locks;
+  const auto error_number = error_number_in(cause);
+  return error_number ? system_error_text(*error_number) : cause;
 }
 
 PropertyList property_list(hid_t kind, const std::string& path) {
   return PropertyList(check(H5Pcreate(kind), "make a property list for", path));
 }
 
-PropertyList access_list(const std::string& path, bool writable) {
+PropertyList access_list(const std::string& path) {
   PropertyList access = property_list(H5P_FILE_ACCESS, path);
   // Format of HDF5 1.8: every reader knows it, its metadata carry checksums, and attributes may exceed 64 KiB.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), "choose the format of", path);
-  // A file under its temporary name is ours alone, and readers need locks only where the file system has them.
-  check(H5Pset_file_locking(access.get(), !writable, true), "choose the locking of", path);
   return access;
 }
 
@@ -115,28 +119,31 @@ bool looks_like_hdf5(const std::string& path) {
 hid_t native_double() { return H5T_NATIVE_DOUBLE; }
 hid_t file_type(int bytes) { return bytes == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE; }
 
-File File::create(const std::string& path) {
+File File::create(const std::string& place, const std::string& path) {
   silence();
-  const PropertyList access = access_list(path, true);
+  const PropertyList access = access_list(path);
+  // The usual driver wants to know the true path of a link, which a file in memory does not have.
+  check(H5Pset_fapl_stdio(access.get()), "choose the driver of", path);
+  check(H5Pset_file_locking(access.get(), false, true), "choose the locking of", path);
   // Large arrays start on a boundary that suits parallel file systems.
   constexpr hsize_t large = hsize_t{1} << 20;
   check(H5Pset_alignment(access.get(), large, large), "align", path);
   const PropertyList creation = property_list(H5P_FILE_CREATE, path);
   check(H5Pset_obj_track_times(creation.get(), false), "leave time stamps out of", path);
-  const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
+  const hid_t id = H5Fcreate(place.c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
   return File(Id<H5Fclose>(check(id, "create", path)), path, false);
 }
 
-File File::open(const std::string& path, bool writable, const Comm& comm) {
+File File::open(const std::string& path, const Comm& comm) {
   silence();
   const bool parallel = comm.size() > 1;
-  const PropertyList access = access_list(path, writable);
+  const PropertyList access = access_list(path);
+  // Locks are needed where the file system has them only.
+  check(H5Pset_file_locking(access.get(), true, true), "choose the locking of", path);
   if (parallel) check(H5Pset_fapl_mpio(access.get(), comm.handle(), MPI_INFO_NULL), "use MPI-IO for", path);
-  const hid_t id = H5Fopen(path.c_str(), writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access.get());
+  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
   return File(Id<H5Fclose>(check(id, "open", path)), path, parallel);
 }
-
-void File::flush() { check(H5Fflush(id(), H5F_SCOPE_GLOBAL), "flush", path_); }
 
 void File::close() { check(H5Fclose(id_.release()), "close", path_); }
 
@@ -239,13 +246,6 @@ DatasetId File::open_dataset(const std::string& name) const {
   if (!has_dataset(name))
     throw Error(ExitCode::io, fmt::format("{}: expected dataset '{}', which the file does not have", path_, name));
   return DatasetId(check(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), fmt::format("open dataset '{}' of", name), path_));
-}
-
-void write_box(const File& file, const DatasetId& dataset, const Box& box, hid_t memory_type, const void* values) {
-  const Transfer transfer = plan_transfer(file, dataset, box);
-  check(H5Dwrite(dataset.get(), memory_type, transfer.memory_space.get(), transfer.file_space.get(),
-                 transfer.properties.get(), values),
-        fmt::format("write dataset '{}' of", dataset_name(dataset)), file.path());
 }
 
 void read_box(const File& file, const DatasetId& dataset, const Box& box, std::span<double> values) {

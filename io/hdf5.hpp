@@ -72,18 +72,18 @@ hid_t file_type(int bytes);  ///< little-endian IEEE, 4 or 8 bytes
 class File {
  public:
   File() = default;
-  /// Creates or truncates, by this process alone. The bytes of the file depend on what is written only.
-  static File create(const std::string& path);
-  /// Opens an existing file; with more than one rank collectively, through MPI-IO.
-  static File open(const std::string& path, bool writable, const Comm& comm);
+  /// Creates or truncates, by this process alone. The bytes of the file depend on what is written only. HDF5 crashes at
+  /// the end of a process that could not close a file, so `place` should be one where nothing fails
+  /// (io/file_image.hpp); `path` is for messages.
+  static File create(const std::string& place, const std::string& path);
+  /// Opens an existing file for reading; with more than one rank collectively, through MPI-IO.
+  static File open(const std::string& path, const Comm& comm);
 
   hid_t id() const { return id_.get(); }
   const std::string& path() const { return path_; }
   /// True where transfers are collective over the ranks of `open`.
   bool parallel() const { return parallel_; }
-  /// Hands everything to the file system, on every rank (MPI_File_sync where parallel).
-  void flush();
-  /// Closes; errors, such as a full disk, are thrown.
+  /// Closes; errors are thrown.
   void close();
 
   void write_attribute(const std::string& name, const std::string& text);
@@ -118,8 +118,7 @@ class File {
 };
 
 /// One transfer between contiguous memory and a box of a dataset [z][y][x]. In a parallel file every rank must call,
-/// those without cells with an empty box. `memory_type` is the type of the values in memory.
-void write_box(const File& file, const DatasetId& dataset, const Box& box, hid_t memory_type, const void* values);
+/// those without cells with an empty box.
 void read_box(const File& file, const DatasetId& dataset, const Box& box, std::span<double> values);
 
 /// Name for messages: the dataset's own path in the file.

@@ -82,6 +82,11 @@ std::string info_text(const std::string& path) {
   add("size", real3(grid.size));
   add("order", std::to_string(grid.order));
   add("precision", info.precision == Precision::float32 ? "float32" : "float64");
+  if (info.compression > 0) {
+    const std::int64_t plain = snapshot_bytes(grid, static_cast<int>(info.fields.size()), info.precision);
+    add("compressed", fmt::format("shuffle and deflate {}: the fields take {:.1f} % of {} bytes", info.compression,
+                                  100.0 * static_cast<double>(info.field_bytes) / static_cast<double>(plain), plain));
+  }
   add("written by", fmt::format("mhdsim {} ({}), {}, {}, {}", info.build.version, info.build.revision,
                                 info.build.compiler, info.build.mpi, info.build.hdf5));
   text += fmt::format("\n{:<10} {:>22} {:>22}\n", "field", "minimum", "maximum");

@@ -167,6 +167,7 @@ void RunDirectory::lock() {
   }
   const std::string text =
       fmt::format("process {}, started {:%Y-%m-%d %H:%M:%S} UTC\n", ::getpid(), fmt::gmtime(std::time(nullptr)));
+  errno = ENOSPC;  // a write that takes only a part of so few bytes says no more
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     const int reason = errno;
     ::close(lock_);

@@ -45,7 +45,8 @@ struct SnapshotHeader {
   std::int64_t step = 0;
   double dt = 0;  ///< the step that led to this state; 0 for an initial condition
   Precision precision = Precision::float64;
-  std::string config;  ///< the resolved run configuration, TOML
+  int compression = 0;  ///< level of deflate, 1 to 9; 0: contiguous and as it is. Checkpoints have none
+  std::string config;   ///< the resolved run configuration, TOML
   BuildInfo build;
   std::optional<CheckpointRecord> checkpoint;  ///< makes the file a checkpoint (io/checkpoint.hpp)
 };
@@ -61,18 +62,19 @@ std::int64_t snapshot_bytes(const Grid& grid, int fields, Precision precision);
 
 /// Writes a snapshot, or a checkpoint. Collective over `comm`, whose boxes cover the grid once. The file appears under
 /// `path` when it is complete and durable; until then it is called partial_name(path). Throws Error(everywhere) with
-/// the message of the first rank that failed, and leaves no partial file behind. `staging_bytes` bounds the extra
-/// memory per rank.
+/// the message of the first rank that failed, and leaves no partial file behind. Extra memory per rank: about three
+/// times `staging_bytes`, which a rank writes at once; more for compressed files (io/compressed_fields.hpp).
 void write_snapshot(const std::string& path, const SnapshotHeader& header, std::span<const Field> fields,
                     const FieldSource& source, const Box& box, const Comm& comm,
-                    std::size_t staging_bytes = std::size_t{32} << 20);
+                    std::size_t staging_bytes = std::size_t{4} << 20);
 
 /// What a snapshot says about itself.
 struct SnapshotInfo : SnapshotHeader {
   std::string path;
   std::int64_t format_version = 0;
   std::int64_t file_bytes = 0;
-  std::vector<Field> fields;  ///< in the order of core/fields.hpp
+  std::int64_t field_bytes = 0;  ///< of the fields as they are stored
+  std::vector<Field> fields;     ///< in the order of core/fields.hpp
 
   bool has(Field field) const;
 };

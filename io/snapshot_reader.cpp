@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "io/agree.hpp"
+#include "io/chunks.hpp"
 #include "io/slabs.hpp"
 #include "io/snapshot.hpp"
 #include "io/snapshot_format.hpp"
@@ -80,8 +81,11 @@ SnapshotInfo examine(const hdf5::File& file) {
     const Field field = static_cast<Field>(i);
     const std::string dataset(name(field));
     if (!file.has_dataset(dataset)) continue;
-    check_dataset(file, file.open_dataset(dataset), info);
+    const hdf5::DatasetId id = file.open_dataset(dataset);
+    check_dataset(file, id, info);
     info.fields.push_back(field);
+    info.compression = std::max(info.compression, hdf5::deflate_level(id));
+    info.field_bytes += hdf5::stored_bytes(id);
   }
   if (info.checkpoint)
     for (const std::int64_t sum : file.read_integers("checksums", info.fields.size()))
@@ -115,9 +119,12 @@ bool SnapshotInfo::has(Field field) const { return std::find(fields.begin(), fie
 
 SnapshotFile::SnapshotFile(const std::string& path, const Comm& comm) : comm_(comm) {
   agree(comm, [&] {
-    if (comm.root()) require_hdf5(path);
+    if (!comm.root()) return;
+    require_hdf5(path);
+    // MPI-IO asks for no lock: a file that another program is writing would be read all the same.
+    if (comm.size() > 1) hdf5::File::open(path, Comm());
   });
-  agree(comm, [&] { file_ = hdf5::File::open(path, false, comm); });
+  agree(comm, [&] { file_ = hdf5::File::open(path, comm); });
   agree(comm, [&] { info_ = examine(file_); });
 }
 

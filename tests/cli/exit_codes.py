@@ -32,7 +32,7 @@ def usage(ranks):
         (["run", "case.toml", "other.toml"], "unexpected argument other.toml"),
         (["run", "case.toml", "--backend", "tpu"], "--backend: tpu not in {auto,cpu,gpu}"),
         (["check", "case.toml", "--ranks", "0"], "--ranks: expected a number >= 1, found 0"),
-        (["bench"], "expected a command: halo, step"),
+        (["bench"], "expected a command: halo, output, step"),
         (["bench", "step", "--cells", "16", "16"], "--cells: expected one number or three, found two"),
         (["bench", "step", "--cells", "16", "--order", "7"], "--order: 7 not in {2,4,6,8}"),
     ]:

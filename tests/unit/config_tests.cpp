@@ -84,12 +84,14 @@ snapshot_every_steps = 7
 snapshot_at_start = false
 snapshot_at_end = false
 snapshot_precision = "float32"
+snapshot_compression = 4
 snapshot_fields = ["ss", "ux"]
 series_every_time = 0.125
 checkpoint_every_seconds = 60
 checkpoint_every_steps = 11
 checkpoint_at_end = true
 checkpoints_kept = 3
+overlap = true
 [run]
 backend = "cpu"
 report_seconds = 0.5
@@ -119,6 +121,7 @@ TEST_CASE("keys that are not given have the documented defaults", "[config]") {
   CHECK(c.initial.kind == InitialKind::uniform);
   CHECK(c.initial.modes.empty());
   CHECK(c.output.snapshot_precision == Precision::float64);
+  CHECK(c.output.snapshot_compression == 0);
   CHECK(c.run.backend == Backend::automatic);
 }
 
@@ -165,12 +168,14 @@ TEST_CASE("every key reaches its member", "[config]") {
   CHECK_FALSE(c.output.snapshot_at_start);
   CHECK_FALSE(c.output.snapshot_at_end);
   CHECK(c.output.snapshot_precision == Precision::float32);
+  CHECK(c.output.snapshot_compression == 4);
   CHECK(c.output.snapshot_fields == std::vector<Field>{Field::ss, Field::ux});
   CHECK(c.output.series_every_time == 0.125);
   CHECK(c.output.checkpoint_every_seconds == 60);
   CHECK(c.output.checkpoint_every_steps == 11);
   CHECK(c.output.checkpoint_at_end);
   CHECK(c.output.checkpoints_kept == 3);
+  CHECK(c.output.overlap == true);
   CHECK(c.run.backend == Backend::cpu);
   CHECK(c.run.report_seconds == 0.5);
   CHECK(c.run.check_interval == 3);

@@ -63,6 +63,7 @@ const std::vector<WrongFile> wrong_files = {
     {"physics.magnetic = 1", "2: physics.magnetic: expected true or false, found 1"},
     {"physics.magnetic = \"yes\"", "2: physics.magnetic: expected true or false, found \"yes\""},
     {"output.checkpoints_kept = 0", "2: output.checkpoints_kept: expected an integer from 1 to 1000000, found 0"},
+    {"output.snapshot_compression = 10", "2: output.snapshot_compression: expected an integer from 0 to 9, found 10"},
     {"output.checkpoint_every_seconds = -1", "2: output.checkpoint_every_seconds: expected a float >= 0, found -1"},
     {"output.directory = 7", "2: output.directory: expected a string, found 7"},
     {"output.snapshot_fields = \"ux\"", "2: output.snapshot_fields: expected a list of field names, found \"ux\""},
