@@ -18,12 +18,13 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 BackgroundWriter::BackgroundWriter(FieldSet set, const Comm& comm, std::optional<bool> overlap)
     : set_(set), wanted_(overlap) {
+  hdf5_version();                // HDF5 starts here, with calls of MPI, and not in a thread
   if (comm.size() == 1) return;  // no MPI at all in the writing thread
   check_mpi(MPI_Comm_dup(comm.handle(), &duplicate_), "MPI_Comm_dup");
   comm_ = Comm(duplicate_);
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
-  may_overlap_ = comm_.minimum(std::int64_t{level == MPI_THREAD_MULTIPLE}) == 1;
+  may_overlap_ = comm_.minimum(std::int64_t{level >= MPI_THREAD_SERIALIZED}) == 1;
 }
 
 BackgroundWriter::~BackgroundWriter() {

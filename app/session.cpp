@@ -74,7 +74,7 @@ class Session {
  public:
   Session(int& argc, char**& argv) {
     int provided = 0;
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS)
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
       throw Error(ExitCode::launch, "MPI_Init failed");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     comm_ = Comm(MPI_COMM_WORLD);

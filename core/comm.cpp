@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/mpi_check.hpp"
+#include "core/mpi_serial.hpp"
 
 namespace mhd {
 
@@ -29,21 +30,28 @@ constexpr std::int64_t highest_key = std::numeric_limits<std::int64_t>::max();
 /// becomes of NaN, the maximum of integers does not.
 std::int64_t order_key(std::int64_t bits) { return bits ^ ((bits >> 63) & highest_key); }
 
+void reduce_integers(MPI_Comm handle, std::span<std::int64_t> values, MPI_Op operation) {
+  complete_mpi("MPI_Iallreduce", [&](MPI_Request* request) {
+    return MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, operation, handle,
+                          request);
+  });
+}
+
+/// In place, from one rank to all.
+void broadcast_bytes(MPI_Comm handle, void* data, int bytes, int from) {
+  complete_mpi("MPI_Ibcast",
+               [&](MPI_Request* request) { return MPI_Ibcast(data, bytes, MPI_BYTE, from, handle, request); });
+}
+
 void reduce_doubles(MPI_Comm handle, std::span<double> values, MPI_Op operation, std::int64_t key_of_nan) {
   std::vector<std::int64_t> keys;
   keys.reserve(values.size());
   for (double value : values)
     keys.push_back(std::isnan(value) ? key_of_nan : order_key(std::bit_cast<std::int64_t>(value)));
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, keys.data(), static_cast<int>(keys.size()), MPI_INT64_T, operation, handle),
-            "MPI_Allreduce");
+  reduce_integers(handle, keys, operation);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] =
         keys[i] == key_of_nan ? std::numeric_limits<double>::quiet_NaN() : std::bit_cast<double>(order_key(keys[i]));
-}
-
-void reduce_integers(MPI_Comm handle, std::span<std::int64_t> values, MPI_Op operation) {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, operation, handle),
-            "MPI_Allreduce");
 }
 
 int text_length(const std::string& text) {
@@ -60,7 +68,7 @@ Comm::Comm(MPI_Comm handle) : handle_(handle) {
 }
 
 void Comm::barrier() const {
-  if (size_ > 1) check_mpi(MPI_Barrier(handle_), "MPI_Barrier");
+  if (size_ > 1) complete_mpi("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(handle_, request); });
 }
 
 void Comm::sum(std::span<std::int64_t> values) const {
@@ -103,23 +111,30 @@ double Comm::minimum(double value) const {
 std::string Comm::broadcast(const std::string& text, int from) const {
   if (size_ == 1) return text;
   int length = rank_ == from ? text_length(text) : 0;
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT, from, handle_), "MPI_Bcast");
+  broadcast_bytes(handle_, &length, sizeof length, from);
   std::string received = rank_ == from ? text : std::string(static_cast<std::size_t>(length), '\0');
-  check_mpi(MPI_Bcast(received.data(), length, MPI_CHAR, from, handle_), "MPI_Bcast");
+  broadcast_bytes(handle_, received.data(), length, from);
   return received;
+}
+
+void Comm::broadcast(std::span<std::int64_t> values, int from) const {
+  if (size_ > 1) broadcast_bytes(handle_, values.data(), static_cast<int>(values.size_bytes()), from);
 }
 
 std::vector<std::string> Comm::gather(const std::string& text) const {
   if (size_ == 1) return {text};
   const int length = text_length(text);
   std::vector<int> lengths(root() ? static_cast<std::size_t>(size_) : 0);
-  check_mpi(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_), "MPI_Gather");
+  complete_mpi("MPI_Igather", [&](MPI_Request* request) {
+    return MPI_Igather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_, request);
+  });
   std::vector<int> offsets(lengths.size());
   std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
   std::string all(root() ? static_cast<std::size_t>(offsets.back() + lengths.back()) : 0, '\0');
-  check_mpi(
-      MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0, handle_),
-      "MPI_Gatherv");
+  complete_mpi("MPI_Igatherv", [&](MPI_Request* request) {
+    return MPI_Igatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0, handle_,
+                        request);
+  });
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < lengths.size(); ++i)
     texts.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i])));

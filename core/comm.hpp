@@ -1,5 +1,6 @@
 #pragma once
-// The communicator of the run, by value semantics over MPI's handle. MPI errors are thrown as Error(internal).
+// The communicator of the run, by value semantics over MPI's handle. MPI errors are thrown as Error(internal). Threads
+// may communicate over communicators of their own at the same time (core/mpi_serial.hpp).
 
 #include <mpi.h>
 
@@ -34,6 +35,8 @@ class Comm {
   double minimum(double value) const;
   /// The text of rank `from` on all ranks.
   std::string broadcast(const std::string& text, int from = 0) const;
+  /// In place: the values of rank `from` on all ranks.
+  void broadcast(std::span<std::int64_t> values, int from = 0) const;
   /// The texts of all ranks, in rank order, on rank 0 (empty elsewhere).
   std::vector<std::string> gather(const std::string& text) const;
   /// Of texts that tell what failed, empty where nothing did: on all ranks that of the lowest rank with one, with the

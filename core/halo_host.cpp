@@ -4,10 +4,12 @@
 #include <array>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/mpi_check.hpp"
+#include "core/mpi_serial.hpp"
 
 namespace mhd {
 
@@ -154,7 +156,7 @@ bool HaloMessages::complete(MPI_Request& request) const {
 
 void HaloMessages::start(int message) {
   const int first = first_piece_[message], count = first_piece_[message + 1] - first;
-  check_mpi(MPI_Startall(count, requests_.data() + first), "MPI_Startall");
+  call_mpi("MPI_Startall", [&] { return MPI_Startall(count, requests_.data() + first); });
   pieces_under_way_[message] = count;
 }
 
@@ -163,21 +165,19 @@ void HaloMessages::start_all() {
 }
 
 int HaloMessages::wait_any() {
-  for (;;) {
-    int piece = MPI_UNDEFINED;
-    if (!requests_.empty())
-      check_mpi(MPI_Waitany(static_cast<int>(requests_.size()), requests_.data(), &piece, MPI_STATUS_IGNORE),
-                "MPI_Waitany");
-    if (piece == MPI_UNDEFINED) return -1;
-    if (const std::optional<int> message = completed(piece)) return *message;
+  while (under_way()) {
+    if (const std::optional<int> message = test_any()) return *message;
+    std::this_thread::yield();
   }
+  return -1;
 }
 
 std::optional<int> HaloMessages::test_any() {
   int piece = MPI_UNDEFINED, done = 0;
   if (!requests_.empty())
-    check_mpi(MPI_Testany(static_cast<int>(requests_.size()), requests_.data(), &piece, &done, MPI_STATUS_IGNORE),
-              "MPI_Testany");
+    call_mpi("MPI_Testany", [&] {
+      return MPI_Testany(static_cast<int>(requests_.size()), requests_.data(), &piece, &done, MPI_STATUS_IGNORE);
+    });
   if (!done || piece == MPI_UNDEFINED) return std::nullopt;
   return completed(piece);
 }
@@ -193,8 +193,10 @@ std::optional<int> HaloMessages::completed(int piece) {
 }
 
 void HaloMessages::wait_all() {
-  if (requests_.empty()) return;
-  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  while (under_way()) {
+    test_any();
+    std::this_thread::yield();
+  }
 }
 
 HostHalo::HostHalo(const HaloPlan& plan, const HostLayout& layout, int fields, const Comm& comm,

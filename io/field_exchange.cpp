@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/error.hpp"
-#include "core/mpi_check.hpp"
+#include "core/mpi_serial.hpp"
 
 namespace mhd {
 namespace {
@@ -20,7 +20,9 @@ std::vector<Box> boxes_of_all(const Box& box, const Comm& comm) {
   std::vector<Box> boxes(static_cast<std::size_t>(comm.size()), box);
   static_assert(sizeof(Box) == 6 * sizeof(int));
   if (comm.size() > 1)
-    check_mpi(MPI_Allgather(&box, 6, MPI_INT, boxes.data(), 6, MPI_INT, comm.handle()), "MPI_Allgather");
+    complete_mpi("MPI_Iallgather", [&](MPI_Request* request) {
+      return MPI_Iallgather(&box, 6, MPI_INT, boxes.data(), 6, MPI_INT, comm.handle(), request);
+    });
   return boxes;
 }
 
@@ -129,9 +131,10 @@ std::span<const std::byte> FieldExchange::collect(const FieldView& view,
   room(in_, in.total);
   for (int rank = 0; rank < comm_.size(); ++rank)
     if (rank != comm_.rank()) pack(view, range_of(rank), out_.data() + out.offset(rank));
-  check_mpi(MPI_Alltoallv(out_.data(), out.counts.data(), out.offsets.data(), MPI_BYTE, in_.data(), in.counts.data(),
-                          in.offsets.data(), MPI_BYTE, comm_.handle()),
-            "MPI_Alltoallv");
+  complete_mpi("MPI_Ialltoallv", [&](MPI_Request* request) {
+    return MPI_Ialltoallv(out_.data(), out.counts.data(), out.offsets.data(), MPI_BYTE, in_.data(), in.counts.data(),
+                          in.offsets.data(), MPI_BYTE, comm_.handle(), request);
+  });
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank()) continue;
     const std::byte* from = in_.data() + in.offset(rank);

@@ -3,13 +3,11 @@
 // makes the file durable and gives it its name.
 
 #include <fmt/format.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/mpi_check.hpp"
 #include "io/agree.hpp"
 #include "io/compressed_fields.hpp"
 #include "io/field_writer.hpp"
@@ -26,17 +24,20 @@ std::vector<std::int64_t> shared_offsets(const std::optional<SnapshotLayout>& la
                                          const Comm& comm) {
   std::vector<std::int64_t> offsets(fields);
   for (std::size_t i = 0; layout && i < layout->places.size(); ++i) offsets[i] = layout->places[i].offset;
-  if (comm.size() > 1)
-    check_mpi(MPI_Bcast(offsets.data(), static_cast<int>(fields), MPI_INT64_T, 0, comm.handle()), "MPI_Bcast");
+  comm.broadcast(offsets);
   return offsets;
 }
 
 }  // namespace
 
 std::string hdf5_version() {
-  unsigned major = 0, minor = 0, release = 0;
-  H5get_libversion(&major, &minor, &release);
-  return fmt::format("HDF5 {}.{}.{}", major, minor, release);
+  // Asked for once: HDF5 bears no call, not even this one, while another thread writes a file.
+  static const std::string version = [] {
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    return fmt::format("HDF5 {}.{}.{}", major, minor, release);
+  }();
+  return version;
 }
 
 std::int64_t snapshot_bytes(const Grid& grid, int fields, Precision precision) {

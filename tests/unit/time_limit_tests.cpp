@@ -56,6 +56,7 @@ class LendingSolver : public Solver {
   void start_diagnostics() override {}
   DiagnosticSums finish_diagnostics() override { return DiagnosticSums(FieldSet{}); }
   bool finite() override { return true; }
+  int steps_ahead() const override { return 1; }
   StepTiming timing(int) const override { return {}; }
 
  private:
