@@ -1,8 +1,8 @@
 #pragma once
 // MPI from several threads, one call at a time: a thread writes files, and communicates about them, while the main loop
-// exchanges halos. MPI libraries promise to bear simultaneous calls (MPI_THREAD_MULTIPLE), but some crash or hang when
-// it comes to it (seen with MPICH 4.0.2, ch4:ofi), so that every call that may come while a thread writes is made under
-// one lock, and none blocks while it holds the lock.
+// exchanges halos. Every call that may come while a thread writes is made under one lock, and none blocks while it
+// holds the lock. So MPI_THREAD_SERIALIZED is enough, which every MPI library has and none pays for in each call; and
+// ranks that wait leave their core to those that compute.
 
 #include <mpi.h>
 
