@@ -104,6 +104,7 @@ class Simulation {
 
   void begin() {
     std::optional<std::int64_t> restart_step;
+    watchdog_.now("reading or making the initial state", 0);
     if (options_.restart.empty()) {
       initialise();
     } else {

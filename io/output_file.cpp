@@ -15,6 +15,7 @@ namespace mhd {
 namespace {
 
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;  // Linux takes a little less than 2 GiB
+constexpr std::int64_t worth_a_hint = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -30,6 +31,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(const void* data, std::int64_t bytes, std::int64_t offset) {
   const char* from = static_cast<const char*>(data);
+  const std::int64_t begin = offset, length = bytes;
   while (bytes > 0) {
     const ssize_t written = ::pwrite(descriptor_, from, static_cast<std::size_t>(std::min(bytes, most_at_once)),
                                      static_cast<off_t>(offset));
@@ -39,6 +41,9 @@ void OutputFile::write(const void* data, std::int64_t bytes, std::int64_t offset
     offset += written;
     bytes -= written;
   }
+  // The disk may begin at once, while the next values are gathered, instead of at `sync`. Only a hint: `sync` reports
+  // what goes wrong.
+  if (length >= worth_a_hint) static_cast<void>(::sync_file_range(descriptor_, begin, length, SYNC_FILE_RANGE_WRITE));
 }
 
 void OutputFile::require_allowed(std::int64_t bytes) const {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 at more than fifty moments, random ones and those at which a file is being written: what goes on from the
-newest checkpoint ends with the files of a run that was never disturbed, byte for byte."""
+newest checkpoint ends with the files of a run that was never disturbed, byte for byte; with files written between steps
+and while steps go on."""
 
 import random
 
@@ -54,14 +55,15 @@ def main():
     with scratch_directory() as scratch:
         config = write_config(scratch / "case.toml", CONFIG)
         began = time.monotonic()
-        whole = in_folder(scratch / "whole", config, {})
-        longest = time.monotonic() - began
+        whole = {o: in_folder(scratch / f"whole {o}", config, {"output.overlap": o}) for o in (False, True)}
+        longest = (time.monotonic() - began) / 2
         kills, runs, written = dict.fromkeys(PHASES, 0), 0, 0
         while sum(kills.values()) < KILLS and not failures:
             runs += 1
             folder = scratch / f"run {runs}"
             directory = folder / "out"
-            process = start_run(config, {}, folder=folder)
+            keys = {"output.overlap": runs % 2 == 0}
+            process = start_run(config, keys, folder=folder)
             while True:
                 phase = chance.choice(PHASES)
                 if sum(kills.values()) < KILLS:
@@ -79,8 +81,8 @@ def main():
                     how = ["--restart", "latest"]
                 else:
                     how = ["--overwrite"]
-                process = start_run(config, {}, *how, folder=folder, ranks=chance.choice([None, None, None, 2]))
-            same_files(f"run {runs}", whole, directory)
+                process = start_run(config, keys, *how, folder=folder, ranks=chance.choice([None, None, None, 2]))
+            same_files(f"run {runs}", whole[keys["output.overlap"]], directory)
         check(sum(kills.values()) >= KILLS or failures, f"kills: {kills}")
         print(f"{sum(kills.values())} kills in {runs} runs: {kills}; {written} with a file being written", flush=True)
         check(written >= 5 or failures, f"only {written} kills met a file being written")
