@@ -8,6 +8,20 @@ namespace {
 /// Blocks of the inner box fill a multiprocessor. This many are left to what has just arrived.
 constexpr int multiprocessors_for_halos = 4;
 
+std::vector<Cut> of_rank_0(const std::vector<Cut>& own, const Comm& comm) {
+  std::vector<std::int64_t> numbers;
+  for (const Cut& cut : own) numbers.insert(numbers.end(), {cut.overlap ? 1 : 0, cut.tile.x, cut.tile.y, cut.tile.z});
+  std::int64_t count = static_cast<std::int64_t>(numbers.size());
+  comm.broadcast(std::span(&count, 1));
+  numbers.resize(static_cast<std::size_t>(count));
+  comm.broadcast(numbers);
+  const auto integer = [&](std::size_t i) { return static_cast<int>(numbers[i]); };
+  std::vector<Cut> cuts;
+  for (std::size_t i = 0; i < numbers.size(); i += 4)
+    cuts.push_back({numbers[i] != 0, {integer(i + 1), integer(i + 2), integer(i + 3)}});
+  return cuts;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const HaloPlan& plan, std::unique_ptr<HaloExchange> halo, const SubstepArguments& arguments,
@@ -33,7 +47,7 @@ SegmentPlan Pipeline::segments(const Cut& cut) const {
   return segments;
 }
 
-std::vector<Cut> Pipeline::possible_cuts() const {
+std::vector<Cut> Pipeline::possible_cuts(const Comm& comm) const {
   const TileShape& shape = kernel_.shape;
   const int planes = plan_.cells.z;
   SubstepArguments whole;
@@ -51,7 +65,7 @@ std::vector<Cut> Pipeline::possible_cuts() const {
     inner_boxes.push_back(inner);
     cuts.push_back({.tile = tile});
   }
-  return cuts;
+  return of_rank_0(cuts, comm);
 }
 
 void Pipeline::cut(const Cut& cut) {

@@ -43,9 +43,10 @@ class Pipeline {
   Pipeline(const HaloPlan& plan, std::unique_ptr<HaloExchange> halo, const SubstepArguments& arguments,
            const SubstepKernel& kernel, int multiprocessors, Timeline& timeline, std::uint64_t stress_seed);
 
-  /// The cuts that may be fastest, which depends on the subdomain and on the time that messages take. Of those with the
-  /// same segments there is one.
-  std::vector<Cut> possible_cuts() const;
+  /// Collective. The cuts that may be fastest, which depends on the subdomain and on the time that messages take; of
+  /// those with the same segments there is one. Subdomains differ in size, and so do these cuts: on all ranks those of
+  /// rank 0.
+  std::vector<Cut> possible_cuts(const Comm& comm) const;
   /// Cuts anew, between substeps.
   void cut(const Cut& cut);
   /// "188 x 250 x 240 inner cells computed while halos travel, then 6 outer segments"

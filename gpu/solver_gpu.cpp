@@ -279,26 +279,10 @@ class GpuSolver::Implementation {
       choose_cut(comm);
   }
 
-  /// Subdomains differ in size, and so do their cuts: all ranks must try the same ones.
-  static std::vector<Cut> cuts_of_rank_0(const std::vector<Cut>& own, const Comm& comm) {
-    std::vector<std::int64_t> numbers;
-    for (const Cut& cut : own) numbers.insert(numbers.end(), {cut.overlap ? 1 : 0, cut.tile.x, cut.tile.y, cut.tile.z});
-    std::int64_t count = static_cast<std::int64_t>(numbers.size());
-    comm.broadcast(std::span(&count, 1));
-    numbers.resize(static_cast<std::size_t>(count));
-    comm.broadcast(numbers);
-    std::vector<Cut> cuts;
-    for (std::size_t i = 0; i < numbers.size(); i += 4)
-      cuts.push_back(
-          {numbers[i] != 0,
-           {static_cast<int>(numbers[i + 1]), static_cast<int>(numbers[i + 2]), static_cast<int>(numbers[i + 3])}});
-    return cuts;
-  }
-
   /// Tries every cut on the state as it is, before it has been set, and keeps the fastest: none changes a bit.
   void choose_cut(const Comm& comm) {
     constexpr int timed_steps = 2;
-    const std::vector<Cut> cuts = cuts_of_rank_0(pipeline_->possible_cuts(), comm);
+    const std::vector<Cut> cuts = pipeline_->possible_cuts(comm);
     std::vector<double> seconds;
     for (const Cut& cut : cuts) {
       pipeline_->cut(cut);
