@@ -193,9 +193,7 @@ std::optional<int> HaloMessages::completed(int piece) {
 }
 
 void HaloMessages::wait_all() {
-  while (under_way()) {
-    test_any();
-    std::this_thread::yield();
+  while (wait_any() >= 0) {
   }
 }
 

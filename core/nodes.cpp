@@ -1,6 +1,7 @@
 #include "core/nodes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/mpi_check.hpp"
 
@@ -21,9 +22,8 @@ Nodes::Nodes(const Comm& comm) : node_of_(comm.size(), 0), count_(1) {
     node_of_[rank] = lowest_of[rank] == rank ? count_++ : node_of_[lowest_of[rank]];
 }
 
-Nodes::Nodes(int ranks, int ranks_per_node) : count_((ranks + ranks_per_node - 1) / ranks_per_node) {
-  for (int rank = 0; rank < ranks; ++rank) node_of_.push_back(rank / ranks_per_node);
-}
+Nodes::Nodes(std::vector<int> node_of)
+    : node_of_(std::move(node_of)), count_(*std::max_element(node_of_.begin(), node_of_.end()) + 1) {}
 
 int Nodes::local_rank(int rank) const {
   return static_cast<int>(std::count(node_of_.begin(), node_of_.begin() + rank, node_of_[rank]));

@@ -11,8 +11,8 @@ class Nodes {
  public:
   /// Collective.
   explicit Nodes(const Comm& comm);
-  /// `ranks_per_node` successive ranks on each node: what tests pretend.
-  Nodes(int ranks, int ranks_per_node);
+  /// By rank, nodes numbered by their lowest ranks: what tests pretend.
+  explicit Nodes(std::vector<int> node_of);
 
   int count() const { return count_; }
   /// Nodes are numbered by their lowest ranks.

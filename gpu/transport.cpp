@@ -113,10 +113,15 @@ ChosenExchange mixed(const Setting& with, const std::string& says) {
   return tried;
 }
 
+Nodes pretended_nodes(const Setting& with) {
+  std::vector<int> node_of;
+  for (int rank = 0; rank < with.comm.size(); ++rank) node_of.push_back(rank / with.test.ranks_per_node);
+  return Nodes(node_of);
+}
+
 /// Within nodes by CUDA IPC; between them by MPI, from device memory where it says that it takes that.
 ChosenExchange peers(const Setting& with, bool cuda_aware, const std::string& why) {
-  const Nodes nodes =
-      with.test.ranks_per_node > 0 ? Nodes(with.comm.size(), with.test.ranks_per_node) : Nodes(with.comm);
+  const Nodes nodes = with.test.ranks_per_node > 0 ? pretended_nodes(with) : Nodes(with.comm);
   bool near = false, far = false;
   for (const HaloMessage& message : with.plan.messages)
     (nodes.same(message.neighbour, with.comm.rank()) ? near : far) = true;

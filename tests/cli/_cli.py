@@ -20,6 +20,20 @@ MHDSIM = os.environ.get("MHDSIM") or sys.exit("set MHDSIM to the executable (cte
 MPIEXEC = [os.environ.get("MPIEXEC", "mpiexec"), *shlex.split(os.environ.get("MPIEXEC_FLAGS", ""))]
 FIELDS = ["lnrho", "ux", "uy", "uz", "ax", "ay", "az", "ss"]
 
+# A run of few cells and steps, to which tests add tables or --set.
+SMALL_RUN = """
+[grid]
+cells = [16, 12, 14]
+[time]
+max_steps = 4
+dt = 0.01
+[physics]
+viscosity = 0.01
+[initial]
+kind = "random"
+high = 0.1
+"""
+
 # Far above what any command here needs, far below the time limit of ctest: only a hang comes near it.
 HANG_SECONDS = 120
 

@@ -33,6 +33,17 @@ def same_files(name, expected, found):
     check(steps == list(range(1, len(steps) + 1)), f"{name}: steps in timing.csv: {steps}")
 
 
+def same_state(name, expected, found):
+    """The bits of rows and fields: for runs whose files differ in the configuration that they hold."""
+    check((expected / "series.csv").read_bytes() == (found / "series.csv").read_bytes(), f"{name}: series.csv differs")
+    for pattern in ("snapshot_*.h5", "checkpoint_*.h5"):
+        a, b = ([f.name for f in sorted(d.glob(pattern))] for d in (expected, found))
+        check(a == b and a, f"{name}: files {a} and {b}")
+        for file in set(a) & set(b):
+            fields = read_fields(expected / file)
+            check(fields and same_bits(fields, read_fields(found / file)), f"{name}: {file} differs")
+
+
 def copied(checkpoint, folder):
     """A folder whose run directory holds a checkpoint and nothing else."""
     (folder / "out").mkdir(parents=True)

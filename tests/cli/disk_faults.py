@@ -9,18 +9,7 @@ import shutil
 
 from _cli import *
 
-CONFIG = """
-[grid]
-cells = [16, 12, 14]
-[time]
-max_steps = 4
-dt = 0.01
-[physics]
-viscosity = 0.01
-[initial]
-kind = "random"
-high = 0.1
-[output]
+CONFIG = SMALL_RUN + """[output]
 series_every_steps = 2
 snapshot_every_steps = 2
 checkpoint_every_steps = 2

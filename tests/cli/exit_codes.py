@@ -9,18 +9,7 @@ import subprocess
 
 from _runs import *
 
-CONFIG = """
-[grid]
-cells = [16, 12, 14]
-[time]
-max_steps = 4
-dt = 0.01
-[physics]
-viscosity = 0.01
-[initial]
-kind = "random"
-high = 0.1
-"""
+CONFIG = SMALL_RUN
 
 
 def usage(ranks):

@@ -42,27 +42,12 @@ def half(config, scratch, name, first, second, ranks):
     return out
 
 
-def equal(name, expected, found):
-    """config.toml names the backend, and snapshots and checkpoints hold it: fields and series are compared."""
-    check((expected / "series.csv").read_bytes() == (found / "series.csv").read_bytes(), f"{name}: series.csv differs")
-    for pattern in ("snapshot_*.h5", "checkpoint_*.h5"):
-        a, b = ([f.name for f in sorted(d.glob(pattern))] for d in (expected, found))
-        check(a == b and a, f"{name}: files {a} and {b}")
-        for file in set(a) & set(b):
-            result = mhdsim("diff", expected / file, found / file)
-            check(result.code == 0, f"{name}: {result}")
-
-
 def lose_a_rank(config, scratch, transport):
     keys = {**on("gpu", transport), "time.max_steps": 1000000000, "time.dt": 1e-7, "run.stall_timeout": 5.0,
             "run.report_seconds": 1e-9}  # fmt: skip
     for name in ("killed", "held up"):
         process = start_run(config, keys, folder=scratch / f"{name} {transport}", ranks=2)
-        for line in process.stdout:
-            if line.startswith("step"):
-                break
-        else:
-            check(False, f"no step: {process.stderr.read()}")
+        lines_until(process, "step")
         os.kill(ranks_of(process)[1], signal.SIGKILL if name == "killed" else signal.SIGSTOP)
         result = end_of(process)
         kill_all(process)
@@ -111,12 +96,12 @@ if shutil.which("nvidia-smi") is None or execute(["nvidia-smi", "-L"]).code != 0
 with scratch_directory() as scratch:
     config = write_config(scratch / "run.toml", CONFIG)
     whole = in_folder(scratch / "cpu", config, on("cpu"), ranks=2)
-    equal("GPU", whole, in_folder(scratch / "gpu", config, on("gpu")))
+    same_state("GPU", whole, in_folder(scratch / "gpu", config, on("gpu")))
     for transport in ("auto", "host_staged", "peer"):
-        equal(f"2 GPU ranks, {transport}", whole, in_folder(scratch / f"gpu {transport}", config, on("gpu", transport), ranks=2))
-    equal("CPU, then GPU", whole, half(config, scratch, "cpu gpu", "cpu", "gpu", (3, 2)))
-    equal("GPU, then CPU", whole, half(config, scratch, "gpu cpu", "gpu", "cpu", (4, 1)))
-    equal("GPU, then GPU", whole, half(config, scratch, "gpu gpu", "gpu", "gpu", (1, 4)))
+        same_state(f"2 GPU ranks, {transport}", whole, in_folder(scratch / f"gpu {transport}", config, on("gpu", transport), ranks=2))
+    same_state("CPU, then GPU", whole, half(config, scratch, "cpu gpu", "cpu", "gpu", (3, 2)))
+    same_state("GPU, then CPU", whole, half(config, scratch, "gpu cpu", "gpu", "cpu", (4, 1)))
+    same_state("GPU, then GPU", whole, half(config, scratch, "gpu gpu", "gpu", "gpu", (1, 4)))
     for transport in ("auto", "host_staged", "peer"):
         lose_a_rank(config, scratch, transport)
     shared_device(config, scratch)

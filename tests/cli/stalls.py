@@ -26,11 +26,8 @@ stall_timeout = 2.0
 
 def started(config, folder, ranks):
     process = start_run(config, {}, folder=folder, ranks=ranks)
-    for line in process.stdout:
-        if line.startswith("step"):
-            return process, ranks_of(process)
-    check(False, f"the run ended before its first step: {process.stderr.read()}")
-    return process, {}
+    lines_until(process, "step")
+    return process, ranks_of(process)
 
 
 def held_up(config, scratch):

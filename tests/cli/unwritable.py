@@ -12,28 +12,10 @@ from contextlib import contextmanager
 
 from _cli import *
 
-CONFIG = """
-[grid]
-cells = [16, 12, 14]
-[time]
-max_steps = 4
-dt = 0.01
-[physics]
-viscosity = 0.01
-[initial]
-kind = "random"
-high = 0.1
-[output]
+CONFIG = SMALL_RUN + """[output]
 snapshot_every_steps = 2
 checkpoint_every_steps = 2
 """
-
-
-def fails(result, *fragments):
-    check(result.code == 6, f"expected exit code 6:\n{result}")
-    check(len(result.errors()) == 1, f"expected one message:\n{result}")
-    for fragment in fragments:
-        check(str(fragment) in result.err, f"expected '{fragment}':\n{result}")
 
 
 @contextmanager
@@ -62,11 +44,11 @@ def read_only(config, scratch):
             before = contents(directory / "run")
             subprocess.run(["mount", "-o", "remount,ro", directory], check=True)
             for ranks in (None, 2):
-                fails(mhdsim(*arguments, "--overwrite", ranks=ranks), directory, "Read-only file system", "--output")
-                fails(mhdsim(*arguments, "--restart", "latest", ranks=ranks), directory, "Read-only file system")
+                fails(mhdsim(*arguments, "--overwrite", ranks=ranks), 6, directory, "Read-only file system", "--output")
+                fails(mhdsim(*arguments, "--restart", "latest", ranks=ranks), 6, directory, "Read-only file system")
             snapshot = snapshots(directory / "run")[0]
             succeeds(mhdsim("info", snapshot))  # reading needs no more than that
-            fails(mhdsim("bench", "output", "--cells", "8", "--directory", directory), directory, "Read-only")
+            fails(mhdsim("bench", "output", "--cells", "8", "--directory", directory), 6, directory, "Read-only")
             check(contents(directory / "run") == before, "a read-only run directory changed")
             print("read-only file system: mounted", flush=True)
             return
@@ -74,7 +56,7 @@ def read_only(config, scratch):
         print("skipped: a read-only file system (mounting one is not allowed here)")
         return
     directory.chmod(0o555)
-    fails(mhdsim(*arguments), directory, "Permission denied", "--output")
+    fails(mhdsim(*arguments), 6, directory, "Permission denied", "--output")
     directory.chmod(0o755)
 
 
@@ -98,7 +80,7 @@ def of_another_user(config, scratch):
     directory.chmod(0o555)
     for file in directory.iterdir():
         file.chmod(0o444)
-    fails(execute(words), directory / ".lock", "Permission denied", "--output")
+    fails(execute(words), 6, directory / ".lock", "Permission denied", "--output")
     directory.chmod(0o755)
     check(contents(directory) == before, "a directory of another user changed")
 
@@ -115,7 +97,7 @@ def small_file_system(config, scratch):
                     print("skipped: small file systems (mounting one is not allowed here)")
                     return
                 directory = place / "run"
-                fails(mhdsim("run", config, "--output", directory, ranks=ranks), directory, "No space left on device",
+                fails(mhdsim("run", config, "--output", directory, ranks=ranks), 6, directory, "No space left on device",
                       "free some space")  # fmt: skip
                 check(not list(directory.glob("*.partial")), f"{size}: left {list(directory.glob('*.partial'))}")
                 for file in directory.glob("*.h5"):
@@ -135,7 +117,7 @@ def limited_size(config, scratch):
         arguments = ["--set", "grid.cells=[64,64,72]", "--set", f"output.snapshot_compression={level}"]
         result = mhdsim("run", config, "--output", directory, *arguments, restore_signals=False,
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16_000_000, 16_000_000)))  # fmt: skip
-        fails(result, directory / "snapshot_00000000.h5", "File too large", "ulimit -f")
+        fails(result, 6, directory / "snapshot_00000000.h5", "File too large", "ulimit -f")
         check(snapshots(directory) == [] and not list(directory.glob("*.partial")), "a part of a snapshot was left")
 
 
@@ -152,7 +134,7 @@ def held_by_another(config, scratch):
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for words in commands:
                 for ranks in (None, 2) if words[0] == "run" else (None,):
-                    fails(mhdsim(*words, ranks=ranks), file, "another program has the file open",
+                    fails(mhdsim(*words, ranks=ranks), 6, file, "another program has the file open",
                           "HDF5_USE_FILE_LOCKING=FALSE")  # fmt: skip
             succeeds(mhdsim("info", file, env={"HDF5_USE_FILE_LOCKING": "FALSE"}))
         succeeds(mhdsim("info", file))
@@ -160,7 +142,7 @@ def held_by_another(config, scratch):
     before = contents(directory)
     with open(checkpoint, "rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        fails(mhdsim("run", config, "--output", directory, "--restart", "latest"), checkpoint, "another program has")
+        fails(mhdsim("run", config, "--output", directory, "--restart", "latest"), 6, checkpoint, "another program has")
     after = contents(directory)
     check(all(after[name] == text for name, text in before.items() if name != ".lock"), "a failed restart changed files")
 

@@ -267,13 +267,18 @@ TEST_CASE("the nodes of ranks are found, and pretended ones are as asked", "[com
     CHECK(here.same(0, rank));
     CHECK(here.local_rank(rank) == rank);
   }
-  const Nodes pairs(5, 2);
+  const Nodes pairs({0, 0, 1, 1, 2});
   CHECK(pairs.count() == 3);
   CHECK(pairs.contiguous());
   CHECK(pairs.same(2, 3));
   CHECK_FALSE(pairs.same(1, 2));
   CHECK(pairs.local_rank(3) == 1);
   CHECK(pairs.local_rank(4) == 0);
+  const Nodes dealt({0, 1, 0, 1});  // as srun --distribution=cyclic does
+  CHECK(dealt.count() == 2);
+  CHECK_FALSE(dealt.contiguous());
+  CHECK(dealt.local_rank(2) == 1);
+  CHECK(dealt.local_rank(1) == 0);
 }
 
 TEST_CASE("texts are broadcast and gathered", "[comm]") {
